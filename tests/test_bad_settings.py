@@ -71,7 +71,7 @@ ESTIMATORS = {
         DeepSurvivalMachines,
         {
             "primitive": ["nothing", 3, None, THING, int],
-            "k": WHOLE,
+            "k": [*WHOLE, 1001],
             "hidden": [value for value in WIDTHS if value is not None],
             "objective": ["mle", None, 3, THING, ["exact"]],
             "discount": SHARE,
@@ -320,7 +320,7 @@ def test_values_that_cannot_be_compared_give_no_bare_error(name):
 # Values at the edge of what is allowed, and of other types that mean the same.
 VALID = {
     "DeepSurvivalMachines": {
-        "k": [1, np.int64(2)],
+        "k": [1, np.int64(2), 1000],
         "hidden": [(), [4], (np.int32(3), 2), np.array([4])],
         "discount": [0, 1, np.float32(0.5)],
         "dropout": [0, 0.95],

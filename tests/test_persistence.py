@@ -37,7 +37,7 @@ from lifemix import (
     save,
 )
 from lifemix import registry as registry_module
-from lifemix.errors import LifemixError, LifemixWarning, ModelFileError, SettingError
+from lifemix.errors import LifemixError, ModelFileError, SettingError
 from lifemix.files import read_arrays, write_arrays
 from lifemix.persistence import FORMAT, _Decoder, _Encoder
 from lifemix.preprocessing import TabularPreprocessor
@@ -312,9 +312,6 @@ def test_what_belongs_to_a_session_is_not_saved(path, tmp_path):
         os.uname().nodename,
     ]
     assert not [place for place in map(str, places) if len(place) > 1 and place.encode() in raw]
-    with pytest.warns(LifemixWarning, match="optimizer=NAdam is a class and not written"):
-        save(clone(DSM).set_params(optimizer=torch.optim.NAdam).fit(*numbers()), path)
-    assert load(path).optimizer == "adam"
 
 
 # Deep Survival Machines: primitives, encoders and functions of the user.

@@ -465,13 +465,12 @@ def test_options_that_need_the_table_in_memory_are_refused(source, options, mess
         DeepSurvivalMachines(max_epochs=0, **options).fit(source)
 
 
-def test_a_preprocessor_and_an_optimizer_class(source):
+def test_a_preprocessor_of_the_user(source):
     preprocessor = TabularPreprocessor(numbers="piecewise", bins=4)
     model = DeepSurvivalMachines(
         max_epochs=1,
         **SMALL | {"n_members": 2},
         preprocessor=preprocessor,
-        optimizer=torch.optim.SGD,
     ).fit(source)
     assert model.preprocessor_.columns_[0].knots is not None
     assert len(model.network_.parameters) == 2

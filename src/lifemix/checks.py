@@ -251,12 +251,15 @@ def _is_integer(value: object) -> bool:
 
 
 class Whole(Rule):
-    """A whole number of at least ``least``, and below 2**31."""
+    """A whole number from ``least`` to ``most``."""
 
-    def __init__(self, least: int = 1, optional: bool = False) -> None:
+    def __init__(
+        self, least: int = 1, most: int = _LARGEST_COUNT, *, optional: bool = False
+    ) -> None:
+        span = f"of at least {least}" if most == _LARGEST_COUNT else f"from {least} to {most}"
         super().__init__(
-            f"a whole number of at least {least}",
-            lambda value: _is_integer(value) and least <= value <= _LARGEST_COUNT,
+            f"a whole number {span}",
+            lambda value: _is_integer(value) and least <= value <= most,
             optional,
         )
 

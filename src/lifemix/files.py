@@ -113,7 +113,6 @@ def write_arrays(
     content: Any,
     arrays: Mapping[str, NDArray[Any]],
     key: bytes | None = None,
-    flush: bool = True,
 ) -> None:
     """Write a JSON value and arrays to one safetensors file; equal content gives equal bytes.
 
@@ -127,8 +126,6 @@ def write_arrays(
         Arrays of numbers.
     key : bytes, optional
         Signs the file (HMAC with SHA-256).
-    flush : bool, default True
-        As in ``atomic_write``.
 
     Raises
     ------
@@ -143,7 +140,7 @@ def write_arrays(
         header["signature"] = _signature(header["checksum"], key)
     # One entry, because safetensors does not sort several.
     data = save(dict(arrays), {"lifemix": json.dumps(header)})
-    with atomic_write(path, ModelFileError, flush) as partial:
+    with atomic_write(path, ModelFileError) as partial:
         partial.write_bytes(data)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
-__all__ = ["Listener", "listening", "progress_bar", "report_progress"]
+import joblib
+from joblib.parallel import get_active_backend
+
+__all__ = ["Listener", "listening", "parallel_results", "progress_bar", "report_progress"]
 
 Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("lifemix_progress", default=None)
@@ -43,3 +47,14 @@ def progress_bar() -> Iterator[None]:
 
         with listening(move):
             yield
+
+
+def parallel_results(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[Any]:
+    """Return the results of joblib's tasks in their order, each as soon as it is known.
+
+    A backend that cannot return them one by one, such as Ray's, returns all at the end.
+    """
+    backend, _ = get_active_backend()
+    return_as = "generator" if backend.supports_return_generator else "list"
+    results: Iterable[Any] = joblib.Parallel(n_jobs=n_jobs, return_as=return_as)(tasks)
+    return results

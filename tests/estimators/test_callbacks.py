@@ -1,6 +1,5 @@
 """Callbacks, optimiser classes and activations of the user's."""
 
-import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
@@ -82,62 +81,9 @@ def test_a_checkpoint_is_written_before_a_callback_fails(quick, single, tmp_path
     assert torch.equal(resumed.network_.parameters, whole.network_.parameters)
 
 
-def test_the_optimiser_class_of_adam_is_adam(quick, single):
-    ours = quick(max_epochs=3, n_members=2, weight_decay=0.01).fit(single.X, single.y)
-    theirs = quick(max_epochs=3, n_members=2, weight_decay=0.01, optimizer=torch.optim.Adam).fit(
-        single.X, single.y
-    )
-    np.testing.assert_allclose(
-        theirs.network_.parameters, ours.network_.parameters, rtol=1e-4, atol=1e-6
-    )
-    assert len(theirs.network_) == 2
-
-
-def test_the_decay_of_an_optimiser_class_is_ours(quick, single):
-    plain = quick(max_epochs=3, optimizer=torch.optim.Adam).fit(single.X, single.y)
-    decoupled = quick(max_epochs=3, optimizer=torch.optim.AdamW).fit(
-        single.X, single.y
-    )  # 0.01 is its own default
-    np.testing.assert_allclose(decoupled.network_.parameters, plain.network_.parameters, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "optimizer", [torch.optim.NAdam, torch.optim.Adagrad, torch.optim.SGD], ids=lambda o: o.__name__
-)
-def test_a_killed_fit_with_an_optimiser_class_goes_on_where_it_was(
-    quick, single, tmp_path, optimizer
-):
-    class Killed(Callback):
-        def on_epoch_end(self, state):
-            if state.epoch == 2:
-                raise KeyboardInterrupt
-
-    options = {"max_epochs": 5, "optimizer": optimizer, "checkpoint": tmp_path}
-    with pytest.raises(KeyboardInterrupt):
-        quick(**options, callbacks=[Killed()]).fit(single.X, single.y)
-    resumed = quick(**options).fit(single.X, single.y)
-    whole = quick(max_epochs=5, optimizer=optimizer).fit(single.X, single.y)
-    assert torch.equal(resumed.network_.parameters, whole.network_.parameters)
-
-
-@pytest.mark.parametrize("bad", ["adamw", torch.optim.LBFGS, dict, torch.optim, 3])
-def test_what_is_no_optimiser_is_refused(quick, single, bad):
-    with pytest.raises(SettingError, match="optimizer"):
-        quick(optimizer=bad).fit(single.X, single.y)
-
-
-def test_a_search_may_have_optimiser_classes_among_its_candidates(quick, single):
-    search = FleetSearchCV(
-        quick(max_epochs=2), {"optimizer": ["adam", torch.optim.Adam]}, cv=2
-    ).fit(single.X, single.y)
-    first, second = search.cv_results_["mean_test_score"]
-    assert first == pytest.approx(second, abs=1e-3)
-
-
-def test_callbacks_and_classes_survive_a_clone(quick):
+def test_callbacks_survive_a_clone(quick):
     recorder = Recorder()
-    copied = clone(quick(callbacks=[recorder], optimizer=torch.optim.AdamW))
-    assert copied.optimizer is torch.optim.AdamW
+    copied = clone(quick(callbacks=[recorder]))
     assert len(copied.callbacks) == 1
 
 

@@ -156,7 +156,7 @@ def prepared_fits(n_levels_of_fits, **settings):
         levels = np.array(list("uvwxyz"))[np.arange(200) % n_levels]
         X = pd.DataFrame({"a": rng.normal(size=200), "b": levels})
         y = make_target(rng.weibull(1.4, 200) + 0.01, rng.integers(0, 2, 200))
-        model = DeepSurvivalMachines(hidden=(6,), max_epochs=1, **settings)
+        model = DeepSurvivalMachines(**({"hidden": (6,), "max_epochs": 1} | settings))
         fits.append(prepare(model, TrainingSet(X, y)))
     return fits
 
@@ -165,4 +165,4 @@ def test_fits_of_one_shape_train_together_in_groups_of_equal_size():
     assert group_fits(prepared_fits([6, 5, 6]), 32) == [[0, 2], [1]]
     assert group_fits(prepared_fits([3] * 5), 3) == [[0, 1], [2, 3, 4]]
     assert group_fits(prepared_fits([3] * 3, n_members=2), 4) == [[0], [1, 2]]
-    assert group_fits(prepared_fits([3] * 2, optimizer=torch.optim.SGD), 32) == [[0], [1]]
+    assert group_fits(prepared_fits([3] * 2, encoder=torch.nn.LazyLinear(2)), 32) == [[0], [1]]

@@ -220,7 +220,7 @@ def test_competing_risks(data):
 @pytest.mark.parametrize(
     ("search", "message"),
     [
-        (FleetSearchCV(BASE, {"k": [0]}), "k must be a whole number of at least 1; got 0"),
+        (FleetSearchCV(BASE, {"k": [0]}), "k must be a whole number from 1 to 1000; got 0"),
         (FleetSearchCV(BASE, {"k": [1]}, scoring="auc"), "scoring must be one of"),
         (
             FleetSearchCV(RandomForestClassifier(), {"max_depth": [1]}),

@@ -89,9 +89,11 @@ def test_named_settings_leave_nothing_to_the_table(make):
     assert all(getattr(make(), name) is not None for name in AUTOMATIC)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", 3, torch.nn.Linear, torch.optim.LBFGS])
+@pytest.mark.parametrize("optimizer", ["adamw", 3, torch.optim.Adam])
 def test_other_optimizers_are_refused(optimizer):
-    with pytest.raises(SettingError, match="optimizer must be .*torch.optim.AdamW; got"):
+    with pytest.raises(
+        SettingError, match="optimizer must be one of 'adam', 'rmsprop', 'sgd'; got"
+    ):
         DeepSurvivalMachines(optimizer=optimizer).fit([[0.0], [1.0]], None)
 
 

@@ -94,8 +94,12 @@ def test_what_primitive_may_be():
     for wrong, words in (
         ([], "at least one family"),
         ({}, "at least one family"),
-        ({"weibull": 0}, "number of components of each family, at least 1; got 'weibull': 0"),
-        ({"weibull": True}, "at least 1"),
+        (
+            {"weibull": 0},
+            "number of components of 'weibull' must be a whole number from 1 to 1000; got 0",
+        ),
+        ({"weibull": True}, "from 1 to 1000; got True"),
+        ({"weibull": 1001}, "from 1 to 1000; got 1001"),
         (["gumbel"], "unknown primitive; got 'gumbel'"),
     ):
         with pytest.raises(SettingError, match=words):

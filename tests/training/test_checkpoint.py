@@ -21,7 +21,7 @@ from lifemix.training import Callback, Checkpoint, Fleet, ModuleFleet
 from lifemix.training import checkpoint as checkpoint_module
 
 TIMES = [0.5, 2.0, 8.0]
-FILE = "lifemix-checkpoint-0.safetensors"
+FILE = "lifemix-checkpoint-0.pt"
 
 
 def data(n_events=2):
@@ -76,7 +76,7 @@ def kill_at(call, number):
     owner, name = {
         "save": (Checkpoint, "save"),
         "step": (Fleet, "step"),
-        "move": (checkpoint_module.os, "replace"),
+        "move": (os, "replace"),
     }[call]
     function = getattr(owner, name)
     calls = []
@@ -291,37 +291,12 @@ def test_a_broken_checkpoint_is_named(tmp_path, content):
         make(tmp_path).fit(*data())
 
 
-FORGED = {
-    "no state": lambda state, arrays: state.clear(),
-    "no model": lambda state, arrays: state["fits"].clear(),
-    "other model": lambda state, arrays: state["running"].append(7),
-    "text": lambda state, arrays: state.update(epoch="3"),
-    "loss": lambda state, arrays: state["fits"][0]["train_loss"].append(1.0),
-    "no parameters": lambda state, arrays: arrays.pop("fleet.parameters"),
-    "one parameter": lambda state, arrays: arrays.update({"fleet.best": np.zeros((1, 1))}),
-    "moment": lambda state, arrays: arrays.update({"optimizer.0": np.zeros(3)}),
-    "unknown": lambda state, arrays: arrays.update({"optimizer": np.zeros(3)}),
-}
-
-
-@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED.keys())
-def test_a_forged_checkpoint_with_the_right_signature_is_refused(interrupted, monkeypatch, change):
-    monkeypatch.setattr(checkpoint_module, "_fingerprint", lambda fleet: b"known to the forger")
-    path = interrupted(*data()) / FILE
-    content, arrays = checkpoint_module.read_arrays(path, b"known to the forger")
-    change(content["state"], arrays)
-    checkpoint_module.write_arrays(path, content, arrays, b"known to the forger")
-    with pytest.raises(ModelFileError, match="checkpoint .*is damaged or belongs to another fit"):
-        make(path.parent).fit(*data())
-
-
 def test_every_altered_bit_is_noticed(interrupted):
     X, y = data()
     folder = interrupted(X, y, encoder=encoder(), max_epochs=3)
     whole = (folder / FILE).read_bytes()
     rng = np.random.default_rng(0)
-    header = 8 + int.from_bytes(whole[:8], "little")
-    places = [*range(9), *rng.integers(9, header, 60), *rng.integers(header, len(whole), 30)]
+    places = [0, 31, 32, *rng.integers(33, len(whole), 30)]
     for place in places:
         altered = bytearray(whole)
         altered[place] ^= 1 << int(rng.integers(8))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Choice, Number, Rule, Whole
+from ..checks import Choice, Number, Whole
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
@@ -36,7 +36,7 @@ DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = {
 """What the paper's search chose for each data set (its table of DeepHit's hyperparameters)."""
 
 _PAIR_ROWS = 1024  # rows of which the ranking loss compares all pairs
-_LAYERS = Rule("a whole number from 1 to 100", lambda n: Whole(1).accepts(n) and n <= 100)
+_LAYERS = Whole(1, most=100)
 
 
 def log_probabilities(scores: Tensor) -> tuple[Tensor, Tensor]:

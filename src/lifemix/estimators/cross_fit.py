@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import clone
 
 from .._types import FloatArray, IndexArray
 from ..baselines import MartingaleForest
 from ..checks import take_rows
 from ..errors import LifemixError
-from ..progress import report_progress
+from ..progress import parallel_results, report_progress
 from .dsm import DeepSurvivalMachines
 from .settings import automatic_settings
 
@@ -48,7 +48,7 @@ def cross_fit(
     tasks = [(name, list(range(len(folds)))) for name in networks]
     for number in range(len(folds)):
         tasks += [(name, [number]) for name in parts if name not in networks]
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
+    calls = [
         delayed(_fit_folds)(
             parts[name],
             X,
@@ -59,7 +59,8 @@ def cross_fit(
             [seeds[number] for number in numbers],
         )
         for name, numbers in tasks
-    )
+    ]
+    outcomes = parallel_results(calls, n_jobs)
     shape = (int(y["event"].max()), len(y), len(times))
     fits = {name: CrossFit(np.empty(shape)) for name in parts}
     errors: dict[str, LifemixError] = {}

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import check_same_rows, check_times, check_weight, warn_user
+from ..checks import check_same_rows, check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
@@ -100,8 +100,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     learning_rate : float, optional
         Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, 4e-3 up to 20,000,
         then 2e-3; 1e-3 with a batch size of your own.
-    optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
-        The optimiser; with a class, members train one after the other.
+    optimizer : {"adam", "rmsprop", "sgd"}, default "adam"
+        The optimiser.
     batch_size : int, optional
         Rows in a training step. None: 256 up to 20,000 training rows, 512 up to 100,000, then
         1,024.
@@ -190,7 +190,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         rounding: float | None = None,
         cure: bool = False,
         learning_rate: float | None = None,
-        optimizer: str | type[torch.optim.Optimizer] = "adam",
+        optimizer: str = "adam",
         batch_size: int | None = None,
         max_epochs: int = 200,
         patience: int | None = None,
@@ -381,12 +381,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
                 arguments[name], (str, SequenceEncoder)
             ):
                 arguments[name] = UserCode(name, arguments[name])
-        if not isinstance(self.optimizer, str):
-            del arguments["optimizer"]
-            warn_user(
-                f"optimizer={self.optimizer.__name__} is a class and not written; the loaded model "
-                "has the default optimizer. Use set_params(optimizer=...) before you fit it again."
-            )
         return arguments
 
     def _saved_attributes(self) -> dict[str, Any]:

@@ -37,7 +37,6 @@ from ..training import (
     TrainConfig,
     TrainingState,
     steps_per_epoch,
-    trains_alone,
 )
 from .preparation import PreparedFit, TrainingSet, prepare
 
@@ -91,7 +90,7 @@ def train(
         for number, fleet in enumerate(_fleets_of(prepared, ranks)):
             hooks = [*callbacks] if is_first else []
             if folder is not None:
-                path = folder / f"lifemix-checkpoint-{number}.safetensors"
+                path = folder / f"lifemix-checkpoint-{number}.pt"
                 checkpoint = Checkpoint(path, fleet, writes=is_first)
                 checkpoint.restore(fleet)
                 checkpoints.append(checkpoint)
@@ -112,9 +111,6 @@ def _fleets_of(prepared: PreparedFit, ranks: Ranks | None = None) -> Iterator[Fl
         for job in prepared.jobs:
             module = redrawn(architecture.module, job.seed)
             yield ModuleFleet(replace(architecture, module=module), data, job, config)
-    elif trains_alone(config.optimizer):
-        for job in prepared.jobs:
-            yield Fleet(architecture, data, [job], config, ranks)
     else:
         yield Fleet(architecture, data, prepared.jobs, config, ranks)
 
@@ -232,7 +228,7 @@ class FleetKey:
     missing_fields: tuple[str, ...]  # of the observations
     device: str
     matrix: int | None  # of large inputs, which are not copied
-    single: int | None  # of fits that train alone
+    module: int | None  # of a fit with an encoder of the user, which trains alone
 
     @classmethod
     def of(cls, index: int, prepared: PreparedFit) -> FleetKey:
@@ -240,7 +236,6 @@ class FleetKey:
         x, observed, config = prepared.data.x, prepared.data.observed, prepared.config
         sizes = {len(job.train_rows) for job in prepared.jobs}
         is_large = x.numel() * x.element_size() > _MAX_JOINED_BYTES
-        is_single = _is_single(prepared)
         return cls(
             prepared.architecture,
             config,
@@ -249,13 +244,8 @@ class FleetKey:
             tuple(name for name, values in vars(observed).items() if values is None),
             str(x.device),
             id(x) if is_large else None,
-            index if is_single else None,
+            None if prepared.architecture.module is None else index,
         )
-
-
-def _is_single(prepared: PreparedFit) -> bool:
-    """Return whether the members train one by one: with modules, or classes of optimisers."""
-    return prepared.architecture.module is not None or trains_alone(prepared.config.optimizer)
 
 
 def group_fits(prepared: Sequence[PreparedFit], max_fleet: int) -> list[list[int]]:
@@ -287,7 +277,7 @@ def group_fits(prepared: Sequence[PreparedFit], max_fleet: int) -> list[list[int
 def train_together(prepared: Sequence[PreparedFit]) -> list[TrainedFit]:
     """Train the fits of one group; fits that diverge are included."""
     first = prepared[0]
-    if _is_single(first):
+    if first.architecture.module is not None:
         fleets = list(_fleets_of(first))
         fits = [fit for fleet in fleets for fit in fleet.train()]
         return [TrainedFit(fits, tuple(fleet.architecture for fleet in fleets))]

@@ -38,7 +38,7 @@ from ..checks import (
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
 from ..preprocessing import TableLike
-from ..progress import progress_bar, report_progress
+from ..progress import parallel_results, progress_bar, report_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
 from .dsm import DeepSurvivalMachines
@@ -318,12 +318,12 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             tests += [(take_rows(X, test), target.take(test).to_array())] * len(candidates)
         fleets = prepare_fleets(requests, int(self.max_fleet))
         tasks = [(fleet, [tests[member.number] for member in fleet]) for fleet in fleets]
-        score_fleet = joblib.delayed(_fit_and_score)
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        score = joblib.delayed(_fit_and_score)
+        calls = [score(*task, _scorer(self.scoring)) for task in tasks]
         results = np.full((len(requests), len(_RESULTS)), np.nan)
         n_scored = 0
         with progress_bar() if self.verbose else nullcontext():
-            for scores in parallel(score_fleet(*task, _scorer(self.scoring)) for task in tasks):
+            for scores in parallel_results(calls, self.n_jobs):
                 for number, *values in scores:
                     results[int(number)] = values
                 n_scored += len(scores)

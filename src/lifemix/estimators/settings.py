@@ -20,12 +20,12 @@ import torch
 from torch import nn
 
 from .._types import FloatArray
-from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
+from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..network import Architecture, resolve_activation
-from ..primitives.mixture import check_primitive
+from ..primitives.mixture import COMPONENT_COUNT, check_primitive
 from ..target import Target
 
 __all__ = [
@@ -51,15 +51,6 @@ def _check_activation(activation: Any) -> None:
         resolve_activation(activation)
 
 
-def _is_optimizer(optimizer: Any) -> bool:
-    if isinstance(optimizer, str):
-        return optimizer in ("adam", "rmsprop", "sgd")
-    # These two cannot use the dense gradient of a batch.
-    unusable = (torch.optim.LBFGS, torch.optim.SparseAdam)
-    is_class = isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer)
-    return is_class and optimizer not in unusable
-
-
 def _are_callbacks(callbacks: Any) -> bool:
     return isinstance(callbacks, Sequence) and all(
         not isinstance(callback, type) and all(hasattr(callback, hook) for hook in _HOOKS)
@@ -72,7 +63,7 @@ RULES: Mapping[str, Rule] = {
     "objective": Check(check_objective),
     "activation": Check(_check_activation),
     "shift_activation": Check(_check_activation),
-    "k": Whole(1),
+    "k": COMPONENT_COUNT,
     "n_members": Whole(1, optional=True),
     "batch_size": Whole(1, optional=True),
     "max_epochs": Whole(0),
@@ -89,9 +80,7 @@ RULES: Mapping[str, Rule] = {
     "rounding": Number(0.0, _MAX_TIME, optional=True),
     "cure": Flag(),
     "random_state": Seed(),
-    "optimizer": Rule(
-        "'adam', 'rmsprop', 'sgd' or a class for batches such as torch.optim.AdamW", _is_optimizer
-    ),
+    "optimizer": Choice("adam", "rmsprop", "sgd"),
     "callbacks": Rule(
         "a list of objects derived from lifemix.training.Callback", _are_callbacks, optional=True
     ),

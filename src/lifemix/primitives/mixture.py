@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
+from ..checks import Whole
 from ..errors import SettingError
 from .base import Primitive, primitive_class
 from .cure import Never
 from .numeric import log_mean_of_survivors
 
 __all__ = [
+    "COMPONENT_COUNT",
     "ComponentFamilies",
     "Mixed",
     "Mixture",
@@ -25,6 +27,8 @@ __all__ = [
     "mixed",
     "primitive_names",
 ]
+
+COMPONENT_COUNT = Whole(1, most=1000)
 
 ComponentFamilies = tuple[tuple[type[Primitive] | None, ...], ...]
 """The family of each component, event type by event type; None if another event type has more components."""
@@ -343,11 +347,7 @@ def _families(primitive: Any, k: int) -> list[type[Primitive]]:
     if not isinstance(primitive, Mapping):
         return [family for name in primitive for family in _families(name, k)]
     for name, count in primitive.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise SettingError(
-                f"primitive must give the number of components of each family, at least 1; got {name!r}: {count!r}. "
-                "Leave out a family without components."
-            )
+        COMPONENT_COUNT(f"the number of components of {name!r}", count)
     return [primitive_class(name) for name, count in primitive.items() for _ in range(count)]
 
 

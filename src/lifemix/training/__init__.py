@@ -7,7 +7,6 @@ from .checkpoint import Checkpoint
 from .config import Callback, Data, Job, TrainConfig, TrainingState
 from .distributed import Ranks
 from .fleet import Fit, Fleet, ModuleFleet
-from .optimizers import trains_alone
 from .warm_start import warm_start
 
 __all__ = [
@@ -22,6 +21,5 @@ __all__ = [
     "TrainConfig",
     "TrainingState",
     "steps_per_epoch",
-    "trains_alone",
     "warm_start",
 ]

@@ -1,33 +1,28 @@
-"""Checkpoints: the state of a fleet in one file, from which an interrupted fit resumes exactly.
-
-The file is written atomically by ``files.write_arrays``.
-"""
+"""Checkpoints: the state of a fleet in one file, from which an interrupted fit resumes exactly."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
+import hmac
+import io
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import joblib
 import torch
 from torch import Tensor
 
 from ..checks import warn_user
-from ..errors import ModelFileError
-from ..files import read_arrays, write_arrays
-from ..likelihood import Observations
+from ..errors import InputError, ModelFileError
+from ..files import atomic_write
 from .config import Callback, TrainingState
-from .fleet import Fit, Fleet, ModuleFleet
+from .fleet import Fleet
 
 __all__ = ["Checkpoint"]
 
-_FORMAT = 7
+_FORMAT = 8
+_SIGNATURE_BYTES = 32
 
 
 class Checkpoint(Callback):
@@ -46,50 +41,30 @@ class Checkpoint(Callback):
         """Write the state atomically; if the disk is full or read-only, warn once and continue."""
         if not self.writes:
             return
-        state = {
-            "epoch": fleet.epoch,
-            "n_steps": fleet.optimizer.n_steps,
-            "running": fleet.running,
-            "fits": [asdict(fit) | {"parameters": None} for fit in fleet.fits],
-            "randoms": [
-                [random.shuffle.bit_generator.state, random.dropout.bit_generator.state]
-                for random in fleet.randoms
-            ],
-        }
-        arrays = {
-            f"{group}.{name}": tensor.detach().cpu().numpy()
-            for group, tensors in _tensor_groups(fleet).items()
-            for name, tensor in tensors.items()
-        }
+        buffer = io.BytesIO()
+        torch.save(fleet.state(), buffer)
+        content = buffer.getvalue()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_arrays(self.path, {"state": state}, arrays, self.key, flush=False)
-        except (OSError, ModelFileError) as error:
+            with atomic_write(self.path, flush=False, make_folder=True) as partial:
+                partial.write_bytes(self._signature(content) + content)
+        except InputError as error:
             if not self._has_warned:
                 warn_user(f"no checkpoint is written, the fit goes on without: {error}")
             self._has_warned = True
 
     def restore(self, fleet: Fleet) -> bool:
         """Restore the state if there is a file; raise ModelFileError if it is of another fit."""
-        try:
-            content, arrays = read_arrays(self.path, self.key)
-            new_groups = _tensor_groups(fleet)
-            groups: dict[str, dict[str, Tensor]] = {name: {} for name in new_groups}
-            for key, array in arrays.items():
-                group, name = key.split(".", 1)
-                tensor = torch.from_numpy(np.array(array, order="C"))
-                device = "cpu" if group == "random" else fleet.data.x.device
-                groups[group][name] = tensor.to(device)
-                if group in ("random", "buffer", "best_buffer"):
-                    _check_like(tensor, new_groups[group][name])
-            _restore(fleet, content["state"], groups)
-        except FileNotFoundError:
+        if not self.path.exists():
             return False
-        except Exception as error:  # a forged state may fail anywhere
+        saved = self.path.read_bytes()
+        signature, content = saved[:_SIGNATURE_BYTES], saved[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(signature, self._signature(content)):
             raise ModelFileError(
                 f"the checkpoint {self.path} is damaged or belongs to another fit (other data, "
-                f"settings, seed or version): remove it, or give another folder. ({error!r:.500})"
-            ) from None
+                "settings, seed or version): remove it, or give another folder."
+            )
+        device = fleet.data.x.device
+        fleet.restore(torch.load(io.BytesIO(content), map_location=device, weights_only=True))
         return True
 
     def remove(self) -> None:
@@ -98,86 +73,20 @@ class Checkpoint(Callback):
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
 
-
-def _tensor_groups(fleet: Fleet) -> dict[str, dict[str, Tensor]]:
-    """Return the tensors of the state, in groups."""
-    finished = {str(i): fit.parameters for i, fit in enumerate(fleet.fits)}
-    groups = {
-        "fleet": {"parameters": fleet.parameters.flat, "best": fleet.best},
-        "optimizer": fleet.optimizer.state(),
-        "finished": {name: tensor for name, tensor in finished.items() if tensor is not None},
-    }
-    if isinstance(fleet, ModuleFleet):
-        groups["random"] = {str(i): state for i, state in enumerate(fleet.random_states)}
-        groups["buffer"], groups["best_buffer"] = fleet.buffers(), fleet.best_buffers
-    return groups
-
-
-def _restore(
-    fleet: Fleet, state: Mapping[str, Any], groups: Mapping[str, dict[str, Tensor]]
-) -> None:
-    """Put what ``Checkpoint.save`` wrote into a new fleet."""
-    fleet.epoch, fleet.running = state["epoch"], state["running"]
-    fleet.best = groups["fleet"]["best"]
-    fleet.optimizer.n_steps = state["n_steps"]
-    fleet.optimizer.restore(groups["optimizer"])
-    fleet.fits = [Fit(**fit) for fit in state["fits"]]
-    for name, parameters in groups["finished"].items():
-        fleet.fits[int(name)].parameters = parameters
-    for random, (shuffle, dropout) in zip(fleet.randoms, state["randoms"], strict=True):
-        random.shuffle.bit_generator.state, random.dropout.bit_generator.state = shuffle, dropout
-    if isinstance(fleet, ModuleFleet):
-        fleet.random_states = [groups["random"][str(i)] for i in range(len(groups["random"]))]
-        fleet.set_buffers(groups["buffer"])
-        fleet.best_buffers = groups["best_buffer"]
-    if fleet.running:
-        fleet.set_parameters(groups["fleet"]["parameters"])
-    _check(fleet)
-
-
-def _check_like(tensor: Tensor, expected: Tensor) -> None:
-    if tensor.shape != expected.shape or tensor.dtype != expected.dtype:
-        raise ValueError(f"a tensor must be like {expected.dtype} {tuple(expected.shape)}")
-
-
-def _check(fleet: Fleet) -> None:
-    """Raise ``ValueError`` if a restored state does not fit the jobs of its fleet."""
-    n_running = len(fleet.running)
-    finished = {i: fit.parameters for i, fit in enumerate(fleet.fits) if fit.parameters is not None}
-    models = list(range(len(fleet.jobs)))
-    if len(fleet.fits) != len(models) or sorted([*fleet.running, *finished]) != models:
-        raise ValueError("every model must be running or finished")
-    vector = torch.empty(fleet.architecture.layout.size)
-    _check_like(fleet.best, vector.expand(n_running, -1))
-    for parameters in finished.values():
-        _check_like(parameters, vector)
-    if n_running:
-        for values in (fleet.parameters.flat, *fleet.optimizer.moments):
-            _check_like(values, vector.repeat(n_running))
-    counts = [fleet.epoch, fleet.optimizer.n_steps, *(fit.best_epoch for fit in fleet.fits)]
-    if any(type(count) is not int or count < 0 for count in counts):
-        raise ValueError("epochs and steps must be counts")
-    for fit in fleet.fits:
-        losses = np.array([fit.train_loss, fit.validation_loss], dtype=np.float64)
-        if losses.shape != (2, len(fit.train_loss)) or type(fit.best_loss) is not float:
-            raise ValueError("every epoch must have its losses")
+    def _signature(self, content: bytes) -> bytes:
+        return hmac.digest(self.key, content, "sha256")
 
 
 def _fingerprint(fleet: Fleet) -> bytes:
     """Return a hash of format, data, jobs, settings and starting parameters of a new fleet."""
-    tensors = [fleet.parameters.flat, fleet.data.x]
-    tensors += [getattr(fleet.data.observed, field.name) for field in fields(Observations)]
-    settings = [_FORMAT, asdict(fleet.config), fleet.architecture.description()]
-    for job in fleet.jobs:
-        values = dict(vars(job))
-        tensors += [values.pop(name) for name in ("train_rows", "validation_rows", "warm_start")]
-        settings.append(values)
-    if isinstance(fleet, ModuleFleet):
-        tensors += fleet.best_buffers.values()
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-    for tensor in tensors:
-        if tensor is not None:
-            digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
-            digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).data)
-        digest.update(b";")
-    return digest.digest()
+    content: list[Any] = [_FORMAT, fleet.config, fleet.architecture.description()]
+    inputs = {"x": fleet.data.x, "start": fleet.parameters.flat}
+    module = fleet.architecture.module_state()
+    jobs = [vars(job) for job in fleet.jobs]
+    for group in (inputs, module, vars(fleet.data.observed), *jobs):
+        content.append({name: _as_array(value) for name, value in group.items()})
+    return str(joblib.hash(content)).encode()
+
+
+def _as_array(value: Any) -> Any:
+    return value.numpy(force=True) if isinstance(value, Tensor) else value

@@ -60,7 +60,7 @@ class TrainConfig:
     batch_size: int = 100
     max_epochs: int = 200
     patience: int = 10
-    optimizer: str | type[torch.optim.Optimizer] = "adam"
+    optimizer: str = "adam"
     spread: float = 0.5
     max_gradient_norm: float = 10.0
 
@@ -125,8 +125,7 @@ class Callback:
     """Base class of callbacks; a subclass overrides the hooks that it needs.
 
     The hooks are called once for all members of an ensemble, which train together. With an encoder
-    of the user or an optimiser class, members train one at a time, and the hooks are called for
-    each.
+    of the user, members train one at a time, and the hooks are called for each.
 
     Examples
     --------

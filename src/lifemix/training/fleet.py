@@ -18,7 +18,7 @@ from .autograd import AutogradLoss, FleetVector, Settings, penalties
 from .batches import Randomness, dropout_masks, shuffled_rows
 from .config import Callback, Data, Job, TrainConfig, TrainingState
 from .distributed import Ranks
-from .optimizers import make_optimizer
+from .optimizers import OPTIMIZERS
 
 __all__ = ["Fit", "Fleet", "ModuleFleet", "training_arithmetic"]
 
@@ -68,7 +68,7 @@ class Fleet:
         starts = [self._start(job, random) for job, random in zip(jobs, self.randoms, strict=True)]
         self.best = torch.stack(starts).to(data.x)  # [n_models, n_parameters], of the best epochs
         values = architecture.layout.pack(self.best)
-        self.optimizer = make_optimizer(config.optimizer, values)
+        self.optimizer = OPTIMIZERS[config.optimizer](values)
         self.set_parameters(values)
 
     def _start(self, job: Job, random: Randomness) -> Tensor:
@@ -77,6 +77,34 @@ class Fleet:
         return self.architecture.start(
             job.warm_start, self.config.spread, random.start, trained=is_trained
         )
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the training between two epochs."""
+        return {
+            "epoch": self.epoch,
+            "running": self.running,
+            "fits": [vars(fit) for fit in self.fits],
+            "parameters": self.parameters.flat,
+            "best": self.best,
+            "n_steps": self.optimizer.n_steps,
+            "moments": self.optimizer.moments,
+            "shuffle": [random.shuffle.bit_generator.state for random in self.randoms],
+            "dropout": [random.dropout.bit_generator.state for random in self.randoms],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what ``state`` returned."""
+        self.epoch, self.running = state["epoch"], state["running"]
+        self.fits = [Fit(**fit) for fit in state["fits"]]
+        self.best = state["best"]
+        self.optimizer.n_steps, self.optimizer.moments = state["n_steps"], state["moments"]
+        for random, shuffle, dropout in zip(
+            self.randoms, state["shuffle"], state["dropout"], strict=True
+        ):
+            random.shuffle.bit_generator.state = shuffle
+            random.dropout.bit_generator.state = dropout
+        if self.running:
+            self.set_parameters(state["parameters"])
 
     def set_parameters(self, values: Tensor) -> None:
         """Set the vector of the parameters of the running models, and collect their settings."""
@@ -288,6 +316,21 @@ class ModuleFleet(Fleet):
             self.best_buffers = self.buffers()
         if not self.running:
             self.set_buffers(self.best_buffers)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the training between two epochs."""
+        return super().state() | {
+            "random_states": self.random_states,
+            "buffers": self.buffers(),
+            "best_buffers": self.best_buffers,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what ``state`` returned."""
+        super().restore(state)
+        self.random_states = [random_state.cpu() for random_state in state["random_states"]]
+        self.set_buffers(state["buffers"])
+        self.best_buffers = state["best_buffers"]
 
     def buffers(self) -> dict[str, Tensor]:
         """Return copies of the tensors that the module has beside its trained parameters."""

@@ -1,17 +1,11 @@
-"""Optimisers of the vector of all parameters of a fleet, with one learning rate for each model.
-
-An optimiser class of ``torch.optim`` works on the vector of one model.
-"""
+"""Optimisers of the vector of all parameters of a fleet, with one learning rate for each model."""
 
 from __future__ import annotations
-
-import inspect
-from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["OPTIMIZERS", "Optimizer", "make_optimizer", "trains_alone"]
+__all__ = ["OPTIMIZERS", "Optimizer"]
 
 
 class Optimizer:
@@ -22,14 +16,6 @@ class Optimizer:
     def __init__(self, parameters: Tensor) -> None:
         self.moments = [torch.zeros_like(parameters) for _ in range(self.n_moments)]
         self.n_steps = 0
-
-    def state(self) -> dict[str, Tensor]:
-        """Return the tensors of the state by name, for a checkpoint."""
-        return {str(number): moment for number, moment in enumerate(self.moments)}
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Replace the state by what ``state`` returned."""
-        self.moments = [state[str(number)] for number in range(self.n_moments)]
 
     def step(self, parameters: Tensor, gradient: Tensor, learning_rate: Tensor | float) -> None:
         """Update the parameters in place; the learning rate is a number, or one per parameter."""
@@ -83,45 +69,4 @@ class SGD(Optimizer):
         return momentum.mul_(0.9).add_(gradient), gradient.new_ones(()), 1.0
 
 
-class TorchOptimizer(Optimizer):
-    """An optimiser class with the interface of ``torch.optim``, for a fleet of one model."""
-
-    def __init__(self, parameters: Tensor, optimizer: type[torch.optim.Optimizer]) -> None:
-        super().__init__(parameters)
-        self._parameter = torch.nn.Parameter(parameters.detach().clone())
-        options: dict[str, Any] = {"lr": 1.0}
-        if "weight_decay" in inspect.signature(optimizer).parameters:
-            options["weight_decay"] = 0.0  # the fleet applies its own
-        self._inner = optimizer([self._parameter], **options)
-
-    def state(self) -> dict[str, Tensor]:
-        """Return the tensors of the state by name, for a checkpoint."""
-        state = self._inner.state[self._parameter]
-        return {name: torch.as_tensor(value) for name, value in state.items() if value is not None}
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Replace the state by what ``state`` returned."""
-        self._inner.state[self._parameter] = dict(state)
-
-    def step(self, parameters: Tensor, gradient: Tensor, learning_rate: Tensor | float) -> None:
-        """Update the parameters in place."""
-        self.n_steps += 1
-        self._parameter.data, self._parameter.grad = parameters, gradient
-        for group in self._inner.param_groups:
-            group["lr"] = learning_rate
-        self._inner.step()
-
-
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
-
-
-def trains_alone(optimizer: object) -> bool:
-    """Return whether an optimiser trains one model at a time."""
-    return not isinstance(optimizer, str)
-
-
-def make_optimizer(optimizer: Any, parameters: Tensor) -> Optimizer:
-    """Return a new optimiser from its name or from a class like those of ``torch.optim``."""
-    if isinstance(optimizer, str):
-        return OPTIMIZERS[optimizer](parameters)
-    return TorchOptimizer(parameters, optimizer)

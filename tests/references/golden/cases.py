@@ -279,7 +279,6 @@ OPTIONS: dict[str, tuple[Callable[[], Sample], dict[str, Any]]] = {
         data.competing,
         {"prior_strength": 0.1, "head_prior": 0.01, "weight_decay": 0.1, "objective": "elbo"},
     ),
-    "torch optimizer": (data.plain, {"optimizer": torch.optim.NAdam}),
 }
 
 # Other models.
