@@ -413,7 +413,11 @@ def test_histories_with_an_encoder_of_ours(path):
     for where, update, message in (
         ("arguments encoder arguments", {"hidden": -1}, "hidden"),
         ("arguments encoder arguments", {"hidden": 10**5}, "memory|shape"),
-        ("arguments encoder arguments", {"layers": 10**9}, "layers=10+ for"),
+        (
+            "arguments encoder arguments",
+            {"layers": 10**9},
+            "layers must be a whole number from 1 to 100; got 10+",
+        ),
         (visits, {"time_scale": 0}, "time_scale must be a number above 0"),
         (visits, {"masked": [7]}, "masked must be numbers of columns"),
         ("attributes preprocessor_ attributes", {"parts_": {"visits": 3}}, "parts of a row"),
@@ -651,7 +655,12 @@ FORGED = {
     ),
     "members": ("DeepSurvivalMachines", "arguments", {"n_members": 10**9}, "best epochs for"),
     "vast layers": ("DeepSurvivalMachines", "arguments", {"hidden": [10**9]}, "shape"),
-    "components": ("DeepSurvivalMachines", "arguments", {"k": 10**9}, "k=10+ for 132 parameters"),
+    "components": (
+        "DeepSurvivalMachines",
+        "arguments",
+        {"k": 10**9},
+        "k must be a whole number from 1 to 1000; got 10+",
+    ),
     "layout": ("DeepSurvivalMachines", "attributes network_", {"layout": {}}, "shape"),
     "time unit": (
         "DeepSurvivalMachines",

@@ -199,7 +199,7 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
     dropout: float
     _rules: ClassVar[dict[str, Rule]] = {
         "hidden": Whole(1),
-        "layers": Whole(1),
+        "layers": Whole(1, most=100),
         "dropout": Number(0.0, 0.95),
         "max_visits": Whole(1, optional=True),
     }

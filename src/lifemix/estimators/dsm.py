@@ -400,12 +400,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
                 f"{len(self.best_epoch_)} best epochs for {n_members} members, "
                 f"{len(state['modules'])} modules"
             )
-        n_parameters, counts_by_name = state["parameters"].numel(), {"k": self.k}
-        if isinstance(self.encoder, SequenceEncoder):
-            counts_by_name["layers"] = getattr(self.encoder, "layers", 1)
-        for name, count in counts_by_name.items():  # each has at least one parameter
-            if count > n_parameters:
-                raise ValueError(f"{name}={count} for {n_parameters} parameters")
         example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory
         options = with_settings(self, self.settings_), example, self.n_events_, self.preprocessor_
         self._set_network(FittedNetwork.from_state(state, lambda: architecture_of(*options)))
