@@ -659,7 +659,7 @@ FORGED = {
         "DeepSurvivalMachines",
         "arguments",
         {"k": 10**9},
-        "k must be a whole number from 1 to 1000; got 10+",
+        "k must be a whole number from 1 to 1000; got 1",
     ),
     "layout": ("DeepSurvivalMachines", "attributes network_", {"layout": {}}, "shape"),
     "time unit": (
