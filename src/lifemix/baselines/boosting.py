@@ -85,6 +85,7 @@ class BoostedClassifier:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class GradientBoosting(DiscreteTimeModel):
     """Boosted trees for the discrete-time hazard ``P(event m in interval j | no event before, x, j)``.
 
@@ -160,31 +161,17 @@ class GradientBoosting(DiscreteTimeModel):
 
     _saved = ("_cuts", "_hazard")
 
-    def __init__(
-        self,
-        n_intervals: int = 16,
-        learning_rate: float = 0.1,
-        max_iter: int = 500,
-        patience: int = 20,
-        max_leaf_nodes: int = 16,
-        min_samples_leaf: int = 50,
-        l2: float = 1.0,
-        max_features: float = 0.5,
-        validation_fraction: float = 0.2,
-        random_state: int | np.random.Generator | None = 0,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.n_intervals = n_intervals
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.patience = patience
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2 = l2
-        self.max_features = max_features
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.preprocessor = preprocessor
+    n_intervals: int = 16
+    learning_rate: float = 0.1
+    max_iter: int = 500
+    patience: int = 20
+    max_leaf_nodes: int = 16
+    min_samples_leaf: int = 50
+    l2: float = 1.0
+    max_features: float = 0.5
+    validation_fraction: float = 0.2
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.grid_ = interval_ends(target, self.n_intervals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,7 @@ def _check_estimators(estimators: Any) -> None:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class ModelAverage(WrappingModel):
     """Several models whose survival curves and incidences are averaged, ``F(t) = sum_j w_j F_j(t)``.
 
@@ -125,15 +126,9 @@ class ModelAverage(WrappingModel):
         "discount": Number(above=0.0, most=1.0),
     }
 
-    def __init__(
-        self,
-        estimators: Sequence[Any],
-        discount: float = 1.0,
-        weights: Sequence[float] | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.discount = discount
-        self.weights = weights
+    estimators: Sequence[Any]
+    discount: float = 1.0
+    weights: Sequence[float] | None = None
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -188,6 +183,7 @@ class ModelAverage(WrappingModel):
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class CauseSpecific(WrappingModel):
     """One model per event type, other events censored, and the cumulative incidences that they imply together.
 
@@ -238,12 +234,9 @@ class CauseSpecific(WrappingModel):
         "max_steps": Whole(1, optional=True),
     }
 
-    def __init__(
-        self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000
-    ) -> None:
-        self.estimator = estimator
-        self.rule = rule
-        self.max_steps = max_steps
+    estimator: Any
+    rule: str = "exponential"
+    max_steps: int | None = 1000
 
     def _validate(self) -> None:
         super()._validate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def _check_penalty(penalty: Any) -> None:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class CoxPH(ProportionalHazardsModel):
     """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))`` with a step function H0.
 
@@ -137,19 +139,11 @@ class CoxPH(ProportionalHazardsModel):
         "max_iter": Whole(1),
     }
 
-    def __init__(
-        self,
-        ties: str = "efron",
-        baseline: str | None = None,
-        penalty: float | str = 0.0,
-        max_iter: int = 100,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.ties = ties
-        self.baseline = baseline
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
+    ties: str = "efron"
+    baseline: str | None = None
+    penalty: float | str = 0.0
+    max_iter: int = 100
+    preprocessor: Any = "auto"
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         sets = RiskSets(self.event_times_, target.time, target.entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -101,6 +102,7 @@ class DeepHitNetwork(nn.Module):
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class DeepHit(NetworkModel, DiscreteTimeModel):
     """DeepHit: a softmax over interval and event type, by a shared network and one per event type.
 
@@ -190,51 +192,26 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         **NetworkModel._rules,
     }
 
-    network_: DeepHitNetwork
-
-    def __init__(
-        self,
-        shared_layers: int = 1,
-        shared_nodes: int = 100,
-        cause_layers: int = 1,
-        cause_nodes: int = 100,
-        activation: str = "relu",
-        alpha: float = 0.5,
-        sigma: float = 0.1,
-        n_times: int = 50,
-        grid: str = "quantiles",
-        dropout: float = 0.1,
-        batch_norm: bool = True,
-        weight_decay: float = 0.0,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        batch_size: int = 256,
-        max_epochs: int = 512,
-        patience: int = 10,
-        validation_fraction: float = 0.2,
-        random_state: int | np.random.Generator | None = 0,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.shared_layers = shared_layers
-        self.shared_nodes = shared_nodes
-        self.cause_layers = cause_layers
-        self.cause_nodes = cause_nodes
-        self.activation = activation
-        self.alpha = alpha
-        self.sigma = sigma
-        self.n_times = n_times
-        self.grid = grid
-        self.dropout = dropout
-        self.batch_norm = batch_norm
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.preprocessor = preprocessor
+    shared_layers: int = 1
+    shared_nodes: int = 100
+    cause_layers: int = 1
+    cause_nodes: int = 100
+    activation: str = "relu"
+    alpha: float = 0.5
+    sigma: float = 0.1
+    n_times: int = 50
+    grid: str = "quantiles"
+    dropout: float = 0.1
+    batch_norm: bool = True
+    weight_decay: float = 0.0
+    learning_rate: float = 1e-3
+    decay: float = 0.0
+    batch_size: int = 256
+    max_epochs: int = 512
+    patience: int = 10
+    validation_fraction: float = 0.2
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:

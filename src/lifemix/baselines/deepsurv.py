@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -67,6 +68,7 @@ def _check_hidden(hidden: Any) -> None:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class DeepSurv(NetworkModel, ProportionalHazardsModel):
     """DeepSurv: ``S(t | x) = exp(-H0(t) exp(g(x)))`` with a network g trained by the partial likelihood.
 
@@ -139,40 +141,20 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
 
     _saved = ("_mean_risk",)
 
-    network_: RiskNetwork
-    _mean_risk: float
-
-    def __init__(
-        self,
-        hidden: Sequence[int] = (32, 32),
-        activation: str = "relu",
-        dropout: float = 0.1,
-        batch_norm: bool = True,
-        l2: float = 0.0,
-        weight_decay: float = 0.0,
-        learning_rate: float = 0.01,
-        decay: float = 0.0,
-        batch_size: int | None = 256,
-        max_epochs: int = 512,
-        patience: int = 10,
-        validation_fraction: float = 0.2,
-        random_state: int | np.random.Generator | None = 0,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.batch_norm = batch_norm
-        self.l2 = l2
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.preprocessor = preprocessor
+    hidden: Sequence[int] = (32, 32)
+    activation: str = "relu"
+    dropout: float = 0.1
+    batch_norm: bool = True
+    l2: float = 0.0
+    weight_decay: float = 0.0
+    learning_rate: float = 0.01
+    decay: float = 0.0
+    batch_size: int | None = 256
+    max_epochs: int = 512
+    patience: int = 10
+    validation_fraction: float = 0.2
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = ["FineGray"]
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class FineGray(Baseline):
     """Fine-Gray regression for every event type m: ``F_m(t | x) = 1 - exp(-H_m(t) exp((x - mean)'coef_m))``.
 
@@ -85,17 +87,10 @@ class FineGray(Baseline):
         "max_iter": Whole(1),
     }
 
-    def __init__(
-        self,
-        coherent: bool = True,
-        penalty: float = 0.0,
-        max_iter: int = 100,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.coherent = coherent
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
+    coherent: bool = True
+    penalty: float = 0.0
+    max_iter: int = 100
+    preprocessor: Any = "auto"
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.coef_ = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ def _count_or_share(least: int) -> Rule:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class RandomSurvivalForest(Baseline):
     """A forest of trees split by the log-rank test; it averages Kaplan-Meier curves of the leaves.
 
@@ -98,33 +100,15 @@ class RandomSurvivalForest(Baseline):
 
     _saved = ("_trees", "_steps", "_step_survival")
 
-    # The Kaplan-Meier curves of all leaves, sorted by leaf and time. A step has the number
-    # ``leaf * (number of event times + 1) + number of event times so far``; each leaf has one
-    # before the first event time.
-    _steps: IndexArray
-    _step_survival: FloatArray
-
-    def __init__(
-        self,
-        n_trees: int = 100,
-        max_depth: int | None = None,
-        min_samples_split: int = 6,
-        min_samples_leaf: int = 3,
-        max_features: Any = "sqrt",
-        split_times: int | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.Generator | None = 0,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.split_times = split_times
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.preprocessor = preprocessor
+    n_trees: int = 100
+    max_depth: int | None = None
+    min_samples_split: int = 6
+    min_samples_leaf: int = 3
+    max_features: Any = "sqrt"
+    split_times: int | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     @classmethod
     def paper(cls, n_trees: int = 100, **settings: Any) -> Self:
@@ -170,6 +154,9 @@ class RandomSurvivalForest(Baseline):
             leaf = self._trees.leaves(x[rows], slice(tree, tree + 1))[0]
             n_steps = len(self.event_times_) + 1
             curves.append(_leaf_curves(leaf, n_times[rows], has_event[rows], n_steps))
+        # The Kaplan-Meier curves of all leaves, sorted by leaf and time. A step has the number
+        # ``leaf * (number of event times + 1) + number of event times so far``; each leaf has one
+        # before the first event time.
         steps, survival = zip(*curves, strict=True)
         self._steps = np.concatenate(steps)
         self._step_survival = np.concatenate(survival)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
-from .._types import Float32Array, FloatArray, IndexArray, IntArray
+from .._types import FloatArray, IndexArray, IntArray
 from ..checks import Jobs, Number, Seed, Whole
 from ..partial_likelihood import RiskSets
 from ..registry import register_model
@@ -31,6 +32,7 @@ _MAX_ROWS_OF_TREE = 10_000
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class MartingaleForest(DiscreteTimeModel):
     """A forest whose trees are split by martingale residuals; it averages life tables of the leaves.
 
@@ -94,25 +96,13 @@ class MartingaleForest(DiscreteTimeModel):
 
     _saved = ("_trees", "_curves")
 
-    _curves: Float32Array  # incidences at the ends, [n_leaves, n_events, n_intervals]
-
-    def __init__(
-        self,
-        n_trees: int = 200,
-        min_samples_leaf: int | None = None,
-        max_features: float = 1 / 3,
-        n_intervals: int = 100,
-        n_jobs: int | None = None,
-        random_state: int | np.random.Generator | None = 0,
-        preprocessor: Any = "auto",
-    ) -> None:
-        self.n_trees = n_trees
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.n_intervals = n_intervals
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.preprocessor = preprocessor
+    n_trees: int = 200
+    min_samples_leaf: int | None = None
+    max_features: float = 1 / 3
+    n_intervals: int = 100
+    n_jobs: int | None = None
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.grid_ = interval_ends(target, self.n_intervals)
@@ -149,7 +139,7 @@ class MartingaleForest(DiscreteTimeModel):
             hazards = leaf_hazards(leaf, sample_weight, intervals, shape)
             no_event = np.maximum(1.0 - hazards.sum(axis=1), 0.0)
             curves.append(incidences_of_hazards(no_event, hazards).astype(np.float32))
-        self._curves = np.concatenate(curves)
+        self._curves = np.concatenate(curves)  # [n_leaves, n_events, n_intervals]
 
     def _validate(self) -> None:
         super()._validate()
