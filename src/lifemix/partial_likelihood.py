@@ -313,6 +313,7 @@ class LinearFit:
     coef: FloatArray
     center: FloatArray
     covariance: Covariance
+    information: FloatArray  # in the axes of the covariance, with the penalty
     log_likelihood: float
     log_likelihood_null: float
     n_iter: int
@@ -370,6 +371,7 @@ def fit_linear(
         coef=beta / spread,
         center=center,
         covariance=Covariance(inner, spread, axes, 1 / penalty if penalty > 0 else 0.0),
+        information=optimum.information,
         log_likelihood=float(optimum.value + penalty / 2 * float(beta @ beta)),
         log_likelihood_null=optimum.start_value,
         n_iter=optimum.n_iter,

@@ -37,7 +37,9 @@ def case_name(case):
 def test_equal_to_coxph_of_r(case):
     model = fit(case)
     np.testing.assert_allclose(model.coef_, case["coef"], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(model.standard_errors_, case["standard_errors"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        model.summary["standard_error"], case["standard_errors"], rtol=0, atol=1e-9
+    )
     assert model.log_likelihood_ == pytest.approx(case["log_likelihood"], abs=1e-9)
     assert model.log_likelihood_null_ == pytest.approx(case["log_likelihood_null"], abs=1e-9)
 
@@ -256,7 +258,7 @@ def test_a_wide_table_has_the_ridge_maximum_and_its_errors(wide):
     np.testing.assert_allclose(gradient, 2.0 * beta, atol=1e-6)
     covariance = np.linalg.inv(information + 2.0 * np.eye(90))
     np.testing.assert_allclose(
-        model.standard_errors_, np.sqrt(np.diag(covariance)) / spread, rtol=1e-6
+        model.summary["standard_error"], np.sqrt(np.diag(covariance)) / spread, rtol=1e-6
     )
     assert model.log_likelihood_ == pytest.approx(value)
     influence = np.random.default_rng(0).normal(size=(7, 90))
@@ -285,7 +287,7 @@ def test_the_automatic_penalty_has_the_best_information_criterion(columns):
     for penalty in (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0):
         one = CoxPH(penalty=penalty, preprocessor=None).fit(X, y)
         spread = X.std(axis=0)
-        d = columns - penalty * np.sum(one.standard_errors_**2 * spread**2)
+        d = columns - penalty * np.sum(one.summary["standard_error"] ** 2 * spread**2)
         room = (y["event"] > 0).sum() - d - 1
         found[penalty] = one.log_likelihood_ - d * (1 + (d + 1) / room) if room > 0 else -np.inf
     assert model.penalty_ == max(found, key=lambda penalty: (found[penalty], penalty))

@@ -184,7 +184,9 @@ def test_cox_equals_coxph_on_heart(ties):
     model = CoxPH(ties=ties, preprocessor=None).fit(columns, y)
     expected = REFERENCE["heart"][ties]
     assert model.coef_ == pytest.approx(expected["coef"], abs=1e-9)
-    assert model.standard_errors_ == pytest.approx(expected["standard_errors"], abs=1e-9)
+    assert model.summary["standard_error"].to_numpy() == pytest.approx(
+        expected["standard_errors"], abs=1e-9
+    )
     assert model.log_likelihood_ == pytest.approx(expected["log_likelihood"], abs=1e-9)
     assert metrics.concordance(y, model.predict(columns)) == pytest.approx(
         expected["concordance"], abs=1e-9
@@ -223,7 +225,9 @@ def test_cox_equals_coxph_on_pbcseq():
     model = CoxPH(preprocessor=None).fit(columns, y)
     expected = REFERENCE["pbcseq"]
     assert model.coef_ == pytest.approx(expected["coef"], abs=1e-8)
-    assert model.standard_errors_ == pytest.approx(expected["standard_errors"], abs=1e-8)
+    assert model.summary["standard_error"].to_numpy() == pytest.approx(
+        expected["standard_errors"], abs=1e-8
+    )
     assert model.log_likelihood_ == pytest.approx(expected["log_likelihood"], abs=1e-8)
     assert model.score(columns, y) > 0.8
 

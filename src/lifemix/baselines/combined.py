@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from ..preprocessing import TableLike, shape_of
 from ..registry import check_finite, register_model
 from ..target import Target
 from .base import Baseline, chunks, just_before
+from .coefficients import of_all_events
 
 __all__ = ["CauseSpecific", "ModelAverage", "WrappingModel"]
 
@@ -250,6 +252,22 @@ class CauseSpecific(WrappingModel):
         for event in range(1, self.n_events_ + 1):
             y = replace(target, event=(target.event == event).astype(np.int64)).to_array()
             self.estimators_[event] = clone(self.estimator).fit(x, y, **_weights_for_fit(weight))
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The coefficients of the model of each event type, if it has a ``summary``.
+
+        Returns
+        -------
+        DataFrame
+            ``event``, then the columns of ``CoxPH.summary``.
+
+        See Also
+        --------
+        lifemix.plots.coefficients : draws it.
+        """
+        check_is_fitted(self)
+        return of_all_events({event: model.summary for event, model in self.estimators_.items()})
 
     def _survival(self, x: Any, times: FloatArray) -> FloatArray:
         return self._curves(x, times)[0]

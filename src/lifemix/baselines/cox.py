@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..checks import Check, Choice, Number, Whole
@@ -21,6 +23,7 @@ from ..partial_likelihood import (
 from ..registry import check_finite, register_model
 from ..target import Target
 from .base import Baseline, check_curves, check_steps, step_values
+from .coefficients import drop_separating_indicators, estimates, summary_table
 
 __all__ = ["CoxPH", "ProportionalHazardsModel", "proportional_survival"]
 
@@ -99,8 +102,6 @@ class CoxPH(ProportionalHazardsModel):
     ----------
     coef_ : float array of shape (n_inputs,)
         Coefficients, one per column after preprocessing.
-    standard_errors_ : float array of shape (n_inputs,)
-        Their standard errors.
     log_likelihood_, log_likelihood_null_ : float
         Partial log-likelihood at the maximum and at zero, without the penalty.
     n_iter_ : int
@@ -126,8 +127,13 @@ class CoxPH(ProportionalHazardsModel):
     >>> model = CoxPH().fit(data.X[:1500], data.y[:1500])
     >>> round(model.score(data.X[1500:], data.y[1500:]), 2)
     0.62
+    >>> print(model.summary[["column", "hazard_ratio", "lower", "upper"]].head(2).round(2))
+      column  hazard_ratio  lower  upper
+    0     x0          1.05   0.95   1.15
+    1     x1          0.93   0.86   1.00
     """
 
+    _saved = ("_estimates",)
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
@@ -145,13 +151,44 @@ class CoxPH(ProportionalHazardsModel):
     max_iter: int = 100
     preprocessor: Any = "auto"
 
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The coefficients, per unit of each column.
+
+        One row per column of numbers (``level`` is empty) and per level of a category, compared
+        with the first level, whose hazard ratio is 1, as R codes them. The level ``missing`` compares rows without a
+        value with those that have the imputed one: the mean, or the most frequent level.
+
+        ``lower`` and ``upper`` are 95 % limits of the hazard ratio; z and p test a coefficient of 0
+        (Wald). Standard errors come from the information matrix, in which case weights count as
+        repeated rows (R's ``robust=FALSE``) and a row is at risk from its late entry on. NaN: a
+        column that is a linear combination of earlier ones, as in R, or missing values in no row
+        with the event; without a penalty, all columns if there are more than rows.
+
+        With a penalty every level has a coefficient of its own. Standard errors are those of the
+        penalised likelihood, which do not include the bias: do not read p as a test.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``column``, ``level``, ``coefficient``, ``hazard_ratio``, ``standard_error``,
+            ``lower``, ``upper``, ``z``, ``p``.
+
+        See Also
+        --------
+        lifemix.plots.coefficients : draws it.
+        """
+        check_is_fitted(self)
+        return summary_table(self.preprocessor_, self._input_names(), self._estimates)
+
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
+        x = drop_separating_indicators(self.preprocessor_, x, target.event > 0)
         sets = RiskSets(self.event_times_, target.time, target.entry)
         terms = make_terms(self.event_times_, target.time, target.event > 0, weight, self.ties)
         self.penalty_, fit = self._best_fit(x, weight, sets, terms)
         self.coef_ = fit.coef
         self.center_ = fit.center
-        self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
+        self._estimates = estimates(self.preprocessor_, fit)
         self.log_likelihood_ = fit.log_likelihood
         self.log_likelihood_null_ = fit.log_likelihood_null
         self.n_iter_ = fit.n_iter
@@ -160,6 +197,7 @@ class CoxPH(ProportionalHazardsModel):
     def _validate(self) -> None:
         super()._validate()
         check_finite("coef_", self.coef_, (self._n_inputs,))
+        check_finite("_estimates", np.nan_to_num(self._estimates), (self._n_inputs, 2))
         check_curves(self, self._n_inputs)
 
     def _best_fit(

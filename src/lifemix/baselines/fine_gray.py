@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..checks import Flag, Number, Whole
@@ -20,9 +22,15 @@ from ..partial_likelihood import (
     prefix_sums,
     suffix_sums,
 )
-from ..registry import register_model
+from ..registry import check_finite, register_model
 from ..target import Target
 from .base import Baseline, check_curves, check_steps, chunks, step_values
+from .coefficients import (
+    drop_separating_indicators,
+    estimates,
+    of_all_events,
+    summary_table,
+)
 from .cox import proportional_survival
 
 __all__ = ["FineGray"]
@@ -55,8 +63,6 @@ class FineGray(Baseline):
     ----------
     coef_ : dict of int to float array
         Coefficients of each event type, one per column after preprocessing.
-    standard_errors_ : dict of int to float array
-        Robust standard errors, with the uncertainty of the censoring curve.
     log_likelihood_ : dict of int to float
         The maximum of the partial log-likelihood, without the penalty.
     baseline_ : dict of int to tuple of arrays
@@ -79,6 +85,7 @@ class FineGray(Baseline):
     (2, 2)
     """
 
+    _saved = ("_estimates",)
     _several_events = True
 
     _rules = {
@@ -92,12 +99,39 @@ class FineGray(Baseline):
     max_iter: int = 100
     preprocessor: Any = "auto"
 
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The coefficients of each event type, per unit of each column.
+
+        ``hazard_ratio`` is that of the subdistribution. Standard errors are robust and include the
+        uncertainty of the censoring curve, as in ``crr``. Everything else is as in
+        ``CoxPH.summary``.
+
+        Returns
+        -------
+        DataFrame
+            ``event``, then the columns of ``CoxPH.summary``.
+
+        See Also
+        --------
+        lifemix.plots.coefficients : draws it.
+        """
+        check_is_fitted(self)
+        names = self._input_names()
+        return of_all_events(
+            {
+                event: summary_table(self.preprocessor_, names, rows)
+                for event, rows in self._estimates.items()
+            }
+        )
+
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.coef_ = {}
-        self.standard_errors_ = {}
+        self._estimates: dict[int, FloatArray] = {}
         self.log_likelihood_ = {}
         self.baseline_ = {}
         time = target.time
+        self.center_ = np.average(x, axis=0, weights=weight)
         censoring = censoring_curve(time, target.event == 0, events_first=False).before
         for event in range(1, self.n_events_ + 1):
             has_event = target.event == event
@@ -106,21 +140,29 @@ class FineGray(Baseline):
             sets = RiskSets(times, time, target.entry, has_other_event, censoring)
             terms = make_terms(times, time, has_event, weight, "breslow")
             owner = f"FineGray, event {event}"
+            x_event = drop_separating_indicators(self.preprocessor_, x, has_event)
             fit = fit_linear(
-                x, weight, sets, terms, self.penalty, self.max_iter, owner, self._input_names()
+                x_event,
+                weight,
+                sets,
+                terms,
+                self.penalty,
+                self.max_iter,
+                owner,
+                self._input_names(),
             )
-            risk = linear_predictor(x, fit.center, fit.coef)
+            risk = linear_predictor(x_event, fit.center, fit.coef)
             hazard = hazard_increments(risk, weight, sets, terms)
-            influence = _influence(x - fit.center, np.exp(risk), hazard, target, sets, terms)
-            self.center_ = fit.center
+            influence = _influence(x_event - fit.center, np.exp(risk), hazard, target, sets, terms)
             self.coef_[event] = fit.coef
-            # Norms instead of roots of the diagonal of the sandwich, which would round.
-            self.standard_errors_[event] = np.linalg.norm(fit.covariance.after(influence), axis=0)
+            self._estimates[event] = estimates(self.preprocessor_, fit, influence)
             self.log_likelihood_[event] = fit.log_likelihood
             self.baseline_[event] = times, np.cumsum(hazard)
 
     def _validate(self) -> None:
         super()._validate()
+        for rows in self._estimates.values():
+            check_finite("_estimates", np.nan_to_num(rows), (self._n_inputs, 2))
         for times, hazard in self.baseline_.values():
             check_steps("the event times", times, (None,))
             check_steps("the baseline hazard", hazard, times.shape)
