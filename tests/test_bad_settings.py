@@ -177,7 +177,7 @@ ESTIMATORS = {
     ),
     "DeepSurv": Entry(
         baselines.DeepSurv,
-        {"hidden": [*WIDTHS, ()], "l2": NOT_NEGATIVE, "batch_size": OPTIONAL_WHOLE, **NETWORK},
+        {"hidden": WIDTHS, "l2": NOT_NEGATIVE, "batch_size": OPTIONAL_WHOLE, **NETWORK},
         quick={"hidden": (4,), "max_epochs": 2},
     ),
     "DeepHit": Entry(
@@ -186,7 +186,6 @@ ESTIMATORS = {
             **dict.fromkeys(("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "n_times"), WHOLE),
             "alpha": POSITIVE,
             "sigma": POSITIVE,
-            "grid": [*NAME, None],
             "batch_size": WHOLE,
             **NETWORK,
         },
@@ -360,8 +359,14 @@ VALID = {
         "split_times": [None, 3],
         "n_jobs": [None, 1],
     },
-    "DeepSurv": {"batch_size": [None, 10], "dropout": [0], "l2": [0], "random_state": [None]},
-    "DeepHit": {"n_times": [1], "dropout": [0], "grid": ["equidistant"]},
+    "DeepSurv": {
+        "hidden": [()],
+        "batch_size": [None, 10],
+        "dropout": [0],
+        "l2": [0],
+        "random_state": [None],
+    },
+    "DeepHit": {"n_times": [1], "dropout": [0]},
     "CauseSpecific": {"max_steps": [None, 1], "rule": ["product_limit"]},
     "ModelAverage": {"discount": [1], "weights": [None, (1, 2), np.array([0.5, 1e9])]},
 }

@@ -66,9 +66,9 @@ def test_events_count_where_they_fall_and_censored_rows_where_they_were_observed
         return scores.sum() * 0.0
 
     monkeypatch.setattr("lifemix.baselines.deephit.deephit_loss", record)
-    time, event = [0.5, 1.0, 1.5, 3.0, 0.5, 1.0, 1.5, 9.0], [1, 1, 2, 1, 0, 0, 0, 0]
+    time, event = [0.5, 1.0, 2.0, 3.0, 0.5, 1.0, 1.5, 9.0], [1, 1, 2, 1, 0, 0, 0, 0]
     y = make_target(time * 4, event * 4)
-    options = {**TINY, "n_times": 3, "grid": "equidistant", "max_epochs": 1, "batch_size": 32}
+    options = {**TINY, "n_times": 3, "max_epochs": 1, "batch_size": 32}
     model = DeepHit(**options).fit(X[:32], y)
     np.testing.assert_allclose(model.grid_, [1.0, 2.0, 3.0])
     assert sum(map(len, batches)) == 28
@@ -77,14 +77,13 @@ def test_events_count_where_they_fall_and_censored_rows_where_they_were_observed
 
 def test_grids_end_at_the_last_event_time():
     target = as_target(([1.0, 2.0, 2.0, 4.0, 8.0, 10.0], [1, 1, 2, 1, 1, 0]))
-    np.testing.assert_allclose(interval_ends(target, 4, "equidistant"), [2, 4, 6, 8])
-    np.testing.assert_allclose(interval_ends(target, 5, "quantiles"), [2, 4, 8])
+    np.testing.assert_allclose(interval_ends(target, 5), [2, 4, 8])
 
 
 def test_interpolation_is_that_of_pycox():
     models = pytest.importorskip("pycox.models", reason="compares curves with pycox's")
     y = make_target(TIME, EVENT > 0)
-    single = DeepHit(max_epochs=3, grid="equidistant", **TINY).fit(X, y)
+    single = DeepHit(max_epochs=3, **TINY).fit(X, y)
 
     class FromZero(torch.nn.Module):
         """The same distribution with one more point at time 0, where pycox's grids begin, that has no mass."""
@@ -156,7 +155,6 @@ def test_the_papers_table():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": "log"}, "grid must be one of 'quantiles', 'equidistant'; got 'log'"),
         ({"activation": "sine"}, "activation must be one of"),
         ({"n_times": 0}, "n_times must be a whole number of at least 1; got 0"),
         ({"alpha": 0.0}, r"alpha must be a number above 0; got 0\.0"),

@@ -98,7 +98,6 @@ def test_l2_holds_the_output_weights_back():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": ()}, "hidden must name at least one layer"),
         ({"hidden": (4, 0)}, "hidden must be a sequence of widths such as .*; got \\(4, 0\\)"),
         ({"activation": "sine"}, "activation must be one of 'relu6', 'relu', .*; got 'sine'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1"),

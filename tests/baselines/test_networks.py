@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,14 @@ from lifemix.baselines import DeepSurv
 from lifemix.baselines.networks import seeded, train
 from lifemix.errors import DivergedError, SettingError
 
-OPTIONS = {"learning_rate": 0.1, "batch_size": None, "max_epochs": 20, "patience": 3}
+OPTIONS = {
+    "learning_rate": 0.1,
+    "decay": 0.0,
+    "weight_decay": 0.0,
+    "batch_size": None,
+    "max_epochs": 20,
+    "patience": 3,
+}
 
 
 class Scalar(nn.Module):
@@ -25,8 +34,8 @@ def run(losses, **changes):
         seen.append(float(network.value.detach()))
         return torch.tensor(losses[len(seen) - 1])
 
-    options = {**OPTIONS, **changes}
-    history = train(network, lambda rows: -network.value, validation, torch.arange(4), **options)
+    model = SimpleNamespace(network_=network, **{**OPTIONS, **changes})
+    history = train(model, lambda rows: -network.value, validation, torch.arange(4))
     return float(network.value.detach()), seen, history
 
 

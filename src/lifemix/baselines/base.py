@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.integrate import trapezoid
 
 from .._types import FloatArray
 from ..checks import check_same_rows, check_weight, take_rows
@@ -163,10 +164,11 @@ class Baseline(SurvivalModel):
         if len(times) > _RISK_TIMES:
             times = np.quantile(times, np.linspace(0, 1, _RISK_TIMES))
         times = np.concatenate([[0.0], times])
-        widths = np.diff(times, append=times[-1]) + np.diff(times, prepend=0.0)
-        blocks = chunks(len(x), len(times))
-        areas = [self._survival(take_rows(x, rows), times) @ widths for rows in blocks]
-        return -np.concatenate(areas) / 2
+        areas = [
+            trapezoid(self._survival(take_rows(x, rows), times), times)
+            for rows in chunks(len(x), len(times))
+        ]
+        return -np.concatenate(areas)
 
     def _risk_times(self) -> FloatArray:
         return self.event_times_
@@ -260,8 +262,8 @@ class DiscreteTimeModel(Baseline):
         """Return the net survival with rates that are constant within each interval."""
         gains = np.diff(self._incidences_at_ends(x), axis=2, prepend=0.0)
         total = gains.sum(axis=0)
-        survival = np.maximum(1.0 - np.cumsum(total, axis=1), _TINY)
-        rates = -np.log(np.maximum(survival / just_before(survival), _TINY))
+        log_survival = np.log(np.maximum(1.0 - np.cumsum(total, axis=1), _TINY))
+        rates = -np.diff(log_survival, prepend=0.0)
         share = np.divide(gains[event - 1], total, out=np.zeros_like(total), where=total > 0)
         net_incidence = -np.expm1(-np.cumsum(rates * share, axis=1))
         return 1.0 - interpolate(self.grid_, net_incidence, times)
@@ -274,16 +276,10 @@ class DiscreteTimeModel(Baseline):
         check_steps("grid_", self.grid_, (None,))
 
 
-def interval_ends(target: Target, n_intervals: int, grid: str = "quantiles") -> FloatArray:
-    """Return the ends of at most ``n_intervals`` intervals from 0 to the last event time.
-
-    grid: ``"quantiles"`` of the event times, or ``"equidistant"``.
-    """
-    times = target.time[target.event > 0]
+def interval_ends(target: Target, n_intervals: int) -> FloatArray:
+    """Return the ends of at most ``n_intervals`` intervals, at quantiles of the event times."""
     levels = np.linspace(0.0, 1.0, n_intervals + 1)[1:]
-    if grid == "equidistant":
-        return np.asarray(levels * times.max())
-    return np.unique(np.quantile(times, levels, method="higher"))
+    return np.unique(np.quantile(target.time[target.event > 0], levels, method="higher"))
 
 
 def incidences_of_hazards(no_event: FloatArray, hazards: FloatArray) -> FloatArray:

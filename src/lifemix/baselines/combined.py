@@ -134,15 +134,10 @@ class ModelAverage(WrappingModel):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.weights is None:
-            return
-        try:
-            weights = np.asarray(self.weights)
-            is_valid = weights.shape == (len(self.estimators),) and weights.dtype.kind in "iuf"
-            is_valid = is_valid and bool(((weights > 0) & (weights < np.inf)).all())
-        except ValueError:  # a nested list
-            is_valid = False
-        if not is_valid:
+        if self.weights is not None and (
+            len(self.weights) != len(self.estimators)
+            or not all(Number(above=0.0).accepts(weight) for weight in self.weights)
+        ):
             raise SettingError(
                 f"weights must be one number above 0 for each of the {len(self.estimators)} "
                 f"models; got {self.weights!r}."

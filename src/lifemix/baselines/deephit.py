@@ -129,9 +129,7 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
     sigma : float, default 0.1
         Scale of the ranking loss.
     n_times : int, default 50
-        Number of intervals.
-    grid : {"quantiles", "equidistant"}, default "quantiles"
-        Where intervals end: at quantiles of the event times, or evenly spaced.
+        Number of intervals, which end at quantiles of the event times.
     dropout : float, default 0.1
         Dropout rate in each hidden layer.
     batch_norm : bool, default True
@@ -187,7 +185,6 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         "alpha": Number(above=0.0),
         "sigma": Number(above=0.0),
         "n_times": Whole(1),
-        "grid": Choice("quantiles", "equidistant"),
         "batch_size": Whole(1),
         **NetworkModel._rules,
     }
@@ -200,7 +197,6 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
     alpha: float = 0.5
     sigma: float = 0.1
     n_times: int = 50
-    grid: str = "quantiles"
     dropout: float = 0.1
     batch_norm: bool = True
     weight_decay: float = 0.0
@@ -251,7 +247,7 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         return DeepHitNetwork(n_inputs, self.n_events_, len(self.grid_), self)
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        self.grid_ = interval_ends(target, self.n_times, self.grid)
+        self.grid_ = interval_ends(target, self.n_times)
         at_event = np.searchsorted(self.grid_, target.time, side="left")
         survived = np.searchsorted(self.grid_, target.time, side="right") - 1
         interval = np.where(target.event > 0, at_event, survived)

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Number, Whole, Widths
-from ..errors import SettingError
+from ..checks import Choice, Number, Whole, Widths
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
@@ -54,17 +53,13 @@ class RiskNetwork(nn.Module):
     def __init__(self, n_inputs: int, model: DeepSurv) -> None:
         super().__init__()
         self.hidden = dense_layers(n_inputs, model.hidden, model)
-        self.output = nn.Linear(model.hidden[-1], 1, bias=False)
+        width = model.hidden[-1] if len(model.hidden) else n_inputs
+        self.output = nn.Linear(width, 1, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the log hazard ratio ``[n_rows, 1]``."""
         output: Tensor = self.output(self.hidden(x))
         return output
-
-
-def _check_hidden(hidden: Any) -> None:
-    if not len(Widths()("hidden", hidden)):
-        raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {hidden}.")
 
 
 @register_model
@@ -79,7 +74,7 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
     Parameters
     ----------
     hidden : sequence of int, default (32, 32)
-        Widths of the hidden layers.
+        Widths of the hidden layers; ``()`` for a linear model.
     activation : {"relu", "elu", "selu", "tanh", ...}, default "relu"
         Activation function of the hidden layers.
     dropout : float, default 0.1
@@ -133,7 +128,7 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
     """
 
     _rules = {
-        "hidden": Check(_check_hidden),
+        "hidden": Widths(),
         "l2": Number(0.0),
         "batch_size": Whole(1, optional=True),
         **NetworkModel._rules,
@@ -183,7 +178,7 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
     def transform(self, X: TableLike) -> FloatArray:
-        """Return the last hidden layer.
+        """Return the last hidden layer, without hidden layers the preprocessed columns.
 
         Parameters
         ----------

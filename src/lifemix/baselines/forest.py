@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._types import BoolArray, FloatArray, IndexArray
-from ..checks import Jobs, Rule, Seed, Whole
+from ..checks import Jobs, Number, Rule, Seed, Whole
 from ..errors import MissingExtraError
 from ..registry import check_finite, register_model
 from ..target import Target
@@ -19,18 +19,6 @@ __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
 
 PAPER_TREES = (10, 20, 50, 100)
 """The numbers of trees that the paper chooses from; its trees have depth 4."""
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, float) and 0 < value <= 1
-
-
-def _count_or_share(least: int) -> Rule:
-    count = Whole(least)
-    return Rule(
-        f"{count.expected} or a share between 0 and 1",
-        lambda value: count.accepts(value) or (_is_share(value) and value < 1),
-    )
 
 
 @register_model
@@ -50,10 +38,10 @@ class RandomSurvivalForest(Baseline):
         Number of trees.
     max_depth : int or None, default None
         Maximum depth; None: no limit.
-    min_samples_split : int or float, default 6
-        Minimum number (or share) of rows in a node that is split.
-    min_samples_leaf : int or float, default 3
-        Minimum number (or share) of rows in a leaf.
+    min_samples_split : int, default 6
+        Minimum number of rows in a node that is split.
+    min_samples_leaf : int, default 3
+        Minimum number of rows in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default "sqrt"
         Number (or share) of features that each split chooses from.
     split_times : int or None, default None
@@ -85,12 +73,14 @@ class RandomSurvivalForest(Baseline):
     _rules = {
         "n_trees": Whole(1),
         "max_depth": Whole(1, optional=True),
-        "min_samples_split": _count_or_share(2),
-        "min_samples_leaf": _count_or_share(1),
+        "min_samples_split": Whole(2),
+        "min_samples_leaf": Whole(1),
         "max_features": Rule(
             "'sqrt', 'log2', None, a whole number or a share",
             lambda value: (
-                value in ("sqrt", "log2", None) or Whole(1).accepts(value) or _is_share(value)
+                value in ("sqrt", "log2", None)
+                or Whole(1).accepts(value)
+                or Number(above=0.0, most=1.0).accepts(value)
             ),
         ),
         "split_times": Whole(1, optional=True),
@@ -131,12 +121,12 @@ class RandomSurvivalForest(Baseline):
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         try:
             from sksurv.ensemble import RandomSurvivalForest as Forest
+            from sksurv.util import Surv
         except ImportError as error:
             name = type(self).__name__
             raise MissingExtraError("scikit-survival", "baselines", name) from error
         has_event = target.event > 0
-        time = self._times_of_splits(target)
-        y = np.array(list(zip(has_event, time, strict=True)), [("event", "?"), ("time", "f8")])
+        y = Surv.from_arrays(has_event, self._times_of_splits(target))
         forest = Forest(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,

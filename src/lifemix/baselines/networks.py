@@ -80,16 +80,10 @@ class NetworkModel(Baseline):
                     )
             n_events = int((target.event[training] > 0).sum())
             self.history_ = train(
-                self.network_,
+                self,
                 lambda rows: loss(rows) + self._penalty() / n_events,
                 lambda: loss(torch.from_numpy(validation)),
                 torch.from_numpy(training),
-                learning_rate=model.learning_rate,
-                decay=model.decay,
-                weight_decay=model.weight_decay,
-                batch_size=model.batch_size,
-                max_epochs=model.max_epochs,
-                patience=model.patience,
             )
 
     def _run(self, function: Callable[[Tensor], Tensor], x: FloatArray) -> FloatArray:
@@ -131,34 +125,32 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def train(
-    network: nn.Module,
+    model: Any,
     training_loss: Callable[[Tensor], Tensor],
     validation_loss: Callable[[], Tensor],
     rows: Tensor,
-    *,
-    learning_rate: float,
-    batch_size: int | None,
-    max_epochs: int,
-    patience: int,
-    decay: float = 0.0,
-    weight_decay: float = 0.0,
 ) -> list[float]:
-    """Train until ``patience`` epochs after the best; return the validation loss of each epoch.
+    """Train ``model.network_`` with the options of the model; return the loss of each epoch.
 
-    The network gets the weights of the best epoch. ``training_loss`` takes the rows of a batch;
-    without ``batch_size`` one batch has all rows. The learning rate of AdamW in epoch e is
-    ``learning_rate / (1 + decay * e)``. Random numbers come from the global generator: call within
-    ``seeded``.
+    The losses are those of validation. Training stops ``patience`` epochs after the best one, whose
+    weights the network gets. ``training_loss`` takes the rows of a batch; without ``batch_size``
+    one batch has all rows. The learning rate of AdamW in epoch e is ``learning_rate / (1 + decay *
+    e)``. Random numbers come from the global generator: call within ``seeded``.
     """
-    optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay)
-    rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1.0 / (1.0 + decay * epoch))
+    network: nn.Module = model.network_
+    optimizer = torch.optim.AdamW(
+        network.parameters(), model.learning_rate, weight_decay=model.weight_decay
+    )
+    rates = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda epoch: 1.0 / (1.0 + model.decay * epoch)
+    )
     history: list[float] = []
     best_loss = np.inf
     best_epoch = 0
     best_weights = network.state_dict()
-    while len(history) < max_epochs and len(history) - best_epoch < patience:
+    while len(history) < model.max_epochs and len(history) - best_epoch < model.patience:
         network.train()
-        for batch in rows[torch.randperm(len(rows))].split(batch_size or len(rows)):
+        for batch in rows[torch.randperm(len(rows))].split(model.batch_size or len(rows)):
             if len(batch) > 1:  # batch normalisation cannot take a single row
                 optimizer.zero_grad()
                 training_loss(batch).backward()
@@ -174,7 +166,7 @@ def train(
     if not np.isfinite(best_loss):
         raise DivergedError(
             f"training diverged: no finite loss in {len(history)} epochs with "
-            f"learning_rate={learning_rate}. Lower learning_rate, and check that the columns are "
+            f"learning_rate={model.learning_rate}. Lower learning_rate, and check that the columns are "
             "scaled (preprocessor='auto' does it)."
         )
     network.load_state_dict(best_weights)
