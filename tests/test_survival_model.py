@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, load, make_target, save
 from lifemix.baselines import CoxPH, RandomSurvivalForest
-from lifemix.errors import LifemixWarning
+from lifemix.errors import CovariateError, LifemixWarning
+from lifemix.scoring import Scorer
 from lifemix.splits import EventStratifiedKFold
 from lifemix.target import subject_codes
 
@@ -185,3 +186,56 @@ def test_a_model_file_contains_no_subjects_and_a_loaded_model_does_not_warn(mode
     codes = np.concatenate([subject_codes(NAMES).view(np.uint64), model._training_rows[0]])
     assert not any(code.tobytes() in content or str(code).encode() in content for code in codes)
     assert not score_warnings(load(tmp_path / "model.safetensors"), LATER, OWN_OUTCOME)
+
+
+NAMED = {
+    **MODELS,
+    "KaplanMeier": baselines.KaplanMeier,
+    "CoxPH": lambda: CoxPH(penalty=0.1),
+    "without preprocessor": lambda: CoxPH(penalty=0.1, preprocessor=None),
+    "transformer of scikit-learn": lambda: CoxPH(penalty=0.1, preprocessor=StandardScaler()),
+    "MartingaleForest": lambda: baselines.MartingaleForest(n_trees=5),
+    "DeepHit": lambda: baselines.DeepHit(shared_nodes=4, cause_nodes=4, max_epochs=2),
+    "ModelAverage": lambda: baselines.ModelAverage([CoxPH(penalty=0.1), baselines.KaplanMeier()]),
+    "LifeMix": lambda: LifeMix({"Cox": CoxPH(penalty=0.1), "marginal": baselines.KaplanMeier()}),
+}
+
+
+@pytest.fixture
+def one_event():
+    X, y = data()
+    return X, make_target(y["time"], np.minimum(y["event"], 1))
+
+
+@pytest.mark.parametrize("make", NAMED.values(), ids=NAMED)
+def test_a_frame_is_matched_by_the_names_of_training(make, one_event, tmp_path):
+    X, y = one_event
+    model = make().fit(X, y)
+    save_path = tmp_path / "model.safetensors"
+    models = [model]
+    if not isinstance(getattr(model, "preprocessor", None), StandardScaler):
+        save(model, save_path)
+        models.append(load(save_path))
+    table = pd.DataFrame({"id": "p1", "dose": X["dose"], "time": y["time"], "age": X["age"]})
+    expected = model.predict_survival_function(X, TIMES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for fitted in models:
+            survival = fitted.predict_survival_function(table, TIMES)
+            np.testing.assert_allclose(survival, expected, rtol=1e-12)
+            assert fitted.score(table, y) == fitted.score(X, y)
+            scored = Scorer(fitted, TIMES, keep=["id"])(table)
+            np.testing.assert_allclose(scored[[*scored.columns[1:6]]], expected, rtol=1e-12)
+    for fitted in models:
+        with pytest.raises(
+            CovariateError, match=r"missing \['dose'\], got \['id', 'time', 'age'\]"
+        ):
+            fitted.predict_survival_function(table.drop(columns="dose"), TIMES)
+
+
+@pytest.mark.parametrize("make", NAMED.values(), ids=NAMED)
+def test_an_array_needs_the_columns_of_training(make, one_event):
+    X, y = one_event
+    model = make().fit(X.to_numpy(), y)
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 2 features"):
+        model.predict_survival_function(np.zeros((4, 3)), TIMES)

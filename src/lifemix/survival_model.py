@@ -27,6 +27,7 @@ from .checks import (
     warn_user,
 )
 from .preprocessing import TableLike, apply_preprocessor, shape_of
+from .preprocessing.tabular import columns_by_name
 from .registry import fitted_attributes
 from .start_stop import Intervals, path_curves
 from .target import Target, TargetLike, as_target, refuse_unknown_types, subject_codes
@@ -329,7 +330,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : table of n rows
-            The columns of training.
+            The columns of training: a DataFrame may have them in any order, and others, which are
+            ignored; an array has exactly these.
 
         Returns
         -------
@@ -338,6 +340,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         """
         check_is_fitted(self, "n_events_")
+        if hasattr(self, "feature_names_in_"):
+            X = columns_by_name(X, self.feature_names_in_.tolist())
+        return self._matrix(X)
+
+    def _matrix(self, X: TableLike) -> Any:
+        """Return the matrix of a table with the columns of training."""
         return apply_preprocessor(self.preprocessor_, X, columns_required=self._needs_columns)
 
     @cached_property

@@ -48,6 +48,15 @@ def test_visits_stand_in_order_and_are_padded_behind(histories):
     ]
 
 
+def test_columns_of_visits_are_matched_by_name(histories):
+    fitted = SequencePreprocessor().fit(histories)
+    frame = histories.to_long()
+    other = frame[["c", "b", "time", "a", "row"]].assign(ward="north")
+    np.testing.assert_array_equal(
+        fitted.transform(Histories.from_long(other, "row", "time")), fitted.transform(histories)
+    )
+
+
 def test_statistics_are_those_of_the_training_subjects(histories):
     fitted = SequencePreprocessor().fit(histories[[0, 1]])
     alone = Histories.from_long(histories[[0, 1]].to_long(), "row", "time")

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..checks import Check, Choice, Number, Whole, as_pandas, take_rows
@@ -36,23 +35,11 @@ class WrappingModel(Baseline):
     _is_wrapper = True
     _saves_event_times = False  # the estimators keep what they need
 
-    def preprocess(self, X: TableLike) -> Any:
-        """Return the table unchanged: the estimators have preprocessors of their own.
-
-        Parameters
-        ----------
-        X : DataFrame or array of n rows
-            The columns of the training data.
-
-        Returns
-        -------
-        DataFrame or array of n rows
-            The same.
-        """
-        check_is_fitted(self, "n_events_")
+    def _matrix(self, X: TableLike) -> Any:
         return self._learn_matrix(X)
 
     def _learn_matrix(self, X: TableLike) -> Any:
+        """Return the table unchanged: the estimators have preprocessors of their own."""
         table: Any = as_pandas(X)
         shape_of(table)
         if sparse.issparse(table):

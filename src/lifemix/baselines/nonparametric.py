@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..errors import CovariateError
@@ -95,20 +94,7 @@ class AalenJohansen(Baseline):
     def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self._curve(x, times, self.net_survival_[event], 1.0)
 
-    def preprocess(self, X: TableLike) -> FloatArray:
-        """Return a matrix without columns: only the number of rows matters.
-
-        Parameters
-        ----------
-        X : DataFrame or array of n rows
-            As many columns as the training data.
-
-        Returns
-        -------
-        array of shape (n, 0)
-            An empty matrix.
-        """
-        check_is_fitted(self, "n_events_")
+    def _matrix(self, X: TableLike) -> FloatArray:
         n_columns = shape_of(X)[1]
         if n_columns != self.n_features_in_:
             raise CovariateError(
@@ -118,7 +104,7 @@ class AalenJohansen(Baseline):
         return self._learn_matrix(X)
 
     def _learn_matrix(self, X: TableLike) -> FloatArray:
-        return np.empty((shape_of(X)[0], 0))
+        return np.empty((shape_of(X)[0], 0))  # only the number of rows matters
 
 
 @register_model

@@ -20,7 +20,7 @@ from ..checks import Number, Whole
 from ..errors import CovariateError, SettingError
 from ..histories import HEAD, TIME_FEATURES, ArrayRows, Block, Histories, Sources, as_input
 from ..registry import register_model
-from .tabular import TabularPreprocessor
+from .tabular import TabularPreprocessor, columns_by_name
 
 __all__ = ["ArrayPart", "SequencePreprocessor", "TablePart", "VisitsPart"]
 
@@ -163,12 +163,13 @@ class VisitsPart:
             return
         gaps = np.diff(visits.times, prepend=visits.times[0])
         gaps[np.diff(visits.subject, prepend=-1) != 0] = 0.0
+        masked = [self.table.columns_[index].name for index in self.masked]
         features = np.column_stack(
             [
                 visits.times / self.time_scale,
                 np.log1p(gaps / self.gap_scale),
                 self.table.transform(visits.carried),
-                visits.missing[:, list(self.masked)],
+                columns_by_name(visits.frame, masked).isna(),
             ]
         )
         step = np.arange(self.max_visits)

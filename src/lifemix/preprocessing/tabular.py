@@ -29,6 +29,7 @@ __all__ = [
     "TabularPreprocessor",
     "apply_preprocessor",
     "as_table",
+    "columns_by_name",
     "learn_preprocessor",
     "match_columns",
     "refuse_outcome_columns",
@@ -228,23 +229,61 @@ def shape_of(X: TableLike) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
+def columns_by_name(X: Any, names: Sequence[str]) -> Any:
+    """Return the columns with these names, in this order; a table without names unchanged.
+
+    Other columns are ignored.
+
+    Parameters
+    ----------
+    X : DataFrame, TableData or array of shape (n, n_columns)
+        The table.
+    names : sequence of str
+        The columns of training.
+
+    Returns
+    -------
+    DataFrame, TableData or array
+
+    Raises
+    ------
+    CovariateError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix.preprocessing.tabular import columns_by_name
+    >>> columns_by_name(pd.DataFrame({"id": [7], "dose": [0.5], "age": [61]}), ["age", "dose"])
+       age  dose
+    0   61   0.5
+
+    """
+    X = as_pandas(X)
+    is_named = X.named if isinstance(X, TableData) else isinstance(X, pd.DataFrame)
+    if not is_named:
+        return X
+    columns = pd.Index([str(name) for name in X.columns])
+    if columns.equals(pd.Index(names)):
+        return X
+    absent = [name for name in names if name not in columns]
+    if absent:
+        raise CovariateError(
+            f"X must have the {len(names)} columns of training; missing {absent}, got "
+            f"{columns.tolist()[:20]}. Add what is missing (NaN where the value is unknown)."
+        )
+    if isinstance(X, TableData):
+        return X[list(names)]
+    return X.iloc[:, columns.get_indexer_for(pd.Index(names))]
+
+
 def match_columns(
     table: TableData, names: list[str], named_in_training: bool, owner: str
 ) -> TableData:
     """Return the columns of training in their order, matched by name if both tables have names."""
     if table.named and named_in_training:
-        if table.columns == names:
-            return table
-        absent = [name for name in names if name not in table.columns]
-        extra = [name for name in table.columns if name not in names]
-        if absent or extra:
-            problems = [f"missing {absent}"] * bool(absent) + [f"unknown {extra}"] * bool(extra)
-            raise CovariateError(
-                f"X must have the {len(names)} columns of training; {' and '.join(problems)}. Add "
-                "what is missing (NaN where the value is unknown) and leave out the rest."
-            )
-        warn_user("the columns are in another order than in training; taken by name.")
-        return table[names]
+        matched: TableData = columns_by_name(table, names)
+        return matched
     if table.shape[1] != len(names):
         raise CovariateError(
             f"X has {table.shape[1]} features, but {owner} is expecting {len(names)} features as "
@@ -334,7 +373,7 @@ class Passthrough:
         Parameters
         ----------
         X : DataFrame, TableData or array of shape (n, n_features)
-            A table with the columns of training.
+            A table with the columns of training; with names in any order, among others.
 
         Returns
         -------
@@ -513,7 +552,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : DataFrame, TableData or array of shape (n, n_features)
-            A table with the columns of training.
+            A table with the columns of training; with names in any order, among others.
 
         Returns
         -------
@@ -523,7 +562,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         CovariateError
-            If columns are missing or unknown, or one of numbers now holds labels.
+            If columns are missing, or one of numbers now holds labels.
 
         """
         check_is_fitted(self, "columns_")
