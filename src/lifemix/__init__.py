@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import histories as histories
     from .estimators import DeepSurvivalMachines, FleetSearchCV, LifeMix
     from .persistence import load, save
+    from .pipeline import make_pipeline
     from .target import make_target
 
 __version__ = "0.2.0"
@@ -25,6 +26,7 @@ __all__ = [
     "datasets",
     "export",
     "load",
+    "make_pipeline",
     "make_target",
     "metrics",
     "plots",
@@ -40,6 +42,7 @@ _HOMES = {
     "FleetSearchCV": ".estimators",
     "LifeMix": ".estimators",
     "load": ".persistence",
+    "make_pipeline": ".pipeline",
     "make_target": ".target",
     "save": ".persistence",
 }

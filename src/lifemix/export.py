@@ -22,6 +22,7 @@ from .errors import SettingError
 from .estimators import DeepSurvivalMachines
 from .estimators.fitted_network import FittedNetwork
 from .files import atomic_write
+from .pipeline import without_steps
 from .preprocessing import Passthrough, SequencePreprocessor, TabularPreprocessor
 from .preprocessing.columns import Column
 from .primitives import Primitive
@@ -57,7 +58,7 @@ def export_survival(
     Parameters
     ----------
     model : DeepSurvivalMachines
-        A fitted model.
+        A fitted model, or a fitted search for one.
     times : float or array-like of shape (n_times,)
         The times, in the unit of the training data.
     path : str or path, optional
@@ -95,11 +96,11 @@ def export_survival(
     >>> bool(abs(survival.numpy() - model.predict_survival_function(data.X[:3], [60, 120])).max() < 1e-6)
     True
     """
+    model = without_steps(model, "a program")
     if not isinstance(model, DeepSurvivalMachines) or not hasattr(model, "n_events_"):
         raise SettingError(
             f"export needs a fitted DeepSurvivalMachines; got {type(model).__name__}. Call fit "
-            "first; of a search, give its best_estimator_; for an average of several kinds of "
-            "models fit a DeepSurvivalMachines instead."
+            "first; instead of an average of several kinds of models fit a DeepSurvivalMachines."
         )
     preprocessor = model.preprocessor_
     if isinstance(preprocessor, SequencePreprocessor):

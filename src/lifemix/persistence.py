@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from . import baselines
 from .errors import ModelFileError, SettingError
 from .files import read_arrays, write_arrays
+from .pipeline import without_steps
 from .registry import UserCode, registered_class, restore_object, saved_state
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     model : fitted model
         ``DeepSurvivalMachines``, ``LifeMix``, any model of ``lifemix.baselines``, or a model of a
         registered class (``lifemix.registry.register_model``). For a search (``FleetSearchCV``,
-        scikit-learn's ``GridSearchCV``) the ``best_estimator_`` is written.
+        scikit-learn's ``GridSearchCV``) the ``best_estimator_`` is written. Other steps of a
+        pipeline are refused: they need pickle (joblib).
     path : str or path
         The file, usually with the suffix ``.safetensors``.
     key : bytes or str, optional
@@ -62,7 +64,7 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     Raises
     ------
     SettingError
-        If the key is too short.
+        If the key is too short, or the model is a pipeline with other steps.
     ModelFileError
         If the model is not fitted, its class is not registered, an attribute cannot be written as
         numbers and JSON (your own transformer as ``preprocessor``, a function as
@@ -90,7 +92,7 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
 
     """
     secret = _as_secret(key)
-    model = getattr(model, "best_estimator_", model)
+    model = without_steps(model, "a model file")
     if not hasattr(model, "n_events_"):
         raise ModelFileError(
             f"save needs a fitted model; got a {type(model).__name__} that is not fitted. Call fit "

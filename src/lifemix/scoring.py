@@ -18,6 +18,7 @@ import pandas as pd
 from .checks import as_pandas, check_shares, check_times
 from .errors import CovariateError, InputError, SettingError
 from .persistence import load
+from .pipeline import final_model, split_pipeline
 from .preprocessing import TableLike
 from .splits import default_horizons
 from .survival_model import SurvivalModel
@@ -41,7 +42,7 @@ def predicted_columns(
     Parameters
     ----------
     model : fitted model
-        Any model of the package.
+        Any model of the package, or a pipeline or search that ends with one.
     X : table of n rows
         The columns of training.
     times : sequence of float
@@ -67,6 +68,7 @@ def predicted_columns(
     ['survival_60', 'survival_120', 'median']
 
     """
+    model, X = final_model(model, X)
     columns = _column_names(model, times, names, quantiles)
     has_distribution = hasattr(model, "predict_distribution")
     if has_distribution:
@@ -114,7 +116,8 @@ class Scorer:
     Parameters
     ----------
     model : str, path or fitted model
-        A file that ``lifemix.save`` wrote, or any model of the package.
+        A file that ``lifemix.save`` wrote, any model of the package, or a pipeline or search that
+        ends with one.
     times : array-like, optional
         Times at which survival, and with several event types their incidences, are predicted;
         sorted, without repetitions. Default: those of ``lifemix predict``.
@@ -158,12 +161,12 @@ class Scorer:
         if isinstance(model, (str, os.PathLike)):
             self._source = str(Path(model).absolute())
             self._digest = _digest(self._source)
-        elif not isinstance(model, SurvivalModel):
+        elif not isinstance(split_pipeline(model)[1], SurvivalModel):
             raise SettingError(
-                f"model must be a path or a fitted model of the package; got "
+                "model must be a path, or a fitted model of the package, alone or in a pipeline; got "
                 f"{type(model).__name__}. Save the model with lifemix.save and give the path."
             )
-        fitted = self.model
+        fitted = split_pipeline(self.model)[1]
         if times is None:
             times = default_horizons(fitted.training_target_)
         self.times: list[float] = np.unique(check_times(times)).tolist()
@@ -211,7 +214,8 @@ class Scorer:
                 "batch_format='pandas' of Ray."
             )
         model, keep = self.model, list(self.keep)
-        inputs = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        steps, last = split_pipeline(model)
+        inputs = [str(name) for name in getattr([*steps, last][0], "feature_names_in_", ())]
         absent = [name for name in keep + inputs if name not in table.columns]
         if absent:
             raise CovariateError(

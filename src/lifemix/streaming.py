@@ -21,6 +21,7 @@ from ._types import BoolArray, FloatArray, IntArray
 from .checks import check_times, check_weight
 from .errors import CovariateError, InputError, SettingError, TargetError
 from .files import atomic_write
+from .pipeline import apply_steps, final_model, split_pipeline
 from .splits import default_horizons
 from .table_files import (
     arrow,
@@ -324,7 +325,8 @@ def write_predictions(
     Parameters
     ----------
     model : fitted survival model
-        ``DeepSurvivalMachines`` or another model of this package.
+        ``DeepSurvivalMachines``, another model of this package, or a pipeline or search that ends
+        with one.
     source : TableSource
         The rows; it needs no outcome.
     path : path-like
@@ -378,6 +380,7 @@ def _predictions(
     model: Any, X: pd.DataFrame, times: FloatArray, quantiles: Sequence[float]
 ) -> dict[str, FloatArray]:
     """Return the columns of the predictions of a block."""
+    model, X = final_model(model, X)
     curves = {"survival": model.predict_survival_function(X, times)}
     if model.n_events_ > 1:
         incidences = model.predict_cumulative_incidences(X, times)
@@ -415,7 +418,8 @@ def evaluate(
     Parameters
     ----------
     model : fitted survival model
-        ``DeepSurvivalMachines`` or another model of this package.
+        ``DeepSurvivalMachines``, another model of this package, or a pipeline or search that ends
+        with one.
     source : TableSource
         Rows with an outcome that the model was not fitted to.
     horizons : array-like of shape (h,), optional
@@ -449,11 +453,13 @@ def evaluate(
     """
     from .metrics import evaluate as evaluate_rows
 
+    steps, last = split_pipeline(model)
     share = sample / max(source.n_rows, 1)
     samples, total, total_weight = [], 0.0, 0.0
     for block in source.read():
-        if hasattr(model, "log_likelihood"):
-            total += model.log_likelihood(block.frame, block.outcome, block.weight)
+        if hasattr(last, "log_likelihood"):
+            X = apply_steps(steps, block.frame)
+            total += last.log_likelihood(X, block.outcome, block.weight)
             total_weight += block.weight.sum()
         samples.append(block.take(block.is_chosen(share, random_state + SAMPLE_SEED)))
     if not sum(len(block.row) for block in samples):
@@ -467,7 +473,7 @@ def evaluate(
         tables.append(pd.DataFrame([values], columns=columns))
     rows = RowBlock.join(samples)
     if not (rows.outcome.interval.any() or rows.outcome.truncated.any()):
-        train = model.training_target_
+        train = last.training_target_
         horizons = default_horizons(train) if horizons is None else horizons
         tables.append(evaluate_rows(model, train, rows.frame, rows.outcome, horizons))
     return pd.concat(tables, ignore_index=True)

@@ -11,7 +11,7 @@ LAYERS = (
     # A module imports only from those before it.
     "errors _types checks files registry progress start_stop target target_summary splits histories primitives "
     "network encoders incidence likelihood distribution preprocessing training "
-    "partial_likelihood metrics table_files streaming mapped_matrix survival_model baselines estimators "
+    "partial_likelihood pipeline metrics table_files streaming mapped_matrix survival_model baselines estimators "
     "persistence datasets plots scoring export _html report cli __main__"
 ).split()
 # Functions of arrays: they know none of the models.

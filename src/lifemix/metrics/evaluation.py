@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from .._types import FittedSurvivalModel, FloatArray, IndexArray
 from ..checks import Choice, Whole, check_times, take_rows
 from ..errors import InputError, SettingError
+from ..pipeline import final_model
 from ..splits import horizons as event_quantiles
 from ..target import Target, TargetLike, as_target
 from .auc import auc_td
@@ -61,7 +62,8 @@ def predicted_risk(
     ----------
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
-        ``predict_cumulative_incidence(X, times, event=m)``.
+        ``predict_cumulative_incidence(X, times, event=m)``; also a pipeline or search that ends
+        with it.
     X : DataFrame or array of n rows
         Covariates.
     times : array-like of shape (n_times,)
@@ -87,6 +89,7 @@ def predicted_risk(
     [[0.  0.5]
      [0.  0.5]]
     """
+    model, X = final_model(model, X)
     if n_events == 1:
         return 1 - _checked_shape(model.predict_survival_function(X, times), X, times)
     incidence = model.predict_cumulative_incidence(X, times, event=event)
@@ -102,7 +105,8 @@ def predicted_risks(
     ----------
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
-        ``predict_cumulative_incidence(X, times, event=m)``.
+        ``predict_cumulative_incidence(X, times, event=m)``; also a pipeline or search that ends
+        with it.
     X : DataFrame or array of n rows
         Covariates.
     times : array-like of shape (n_times,)
@@ -125,6 +129,7 @@ def predicted_risks(
     [[0.5 0.5]
      [0.  0.5]]
     """
+    model, X = final_model(model, X)
     if n_events > 1 and hasattr(model, "predict_cumulative_incidences"):  # one integration for all
         incidences = model.predict_cumulative_incidences(X, times)
         return np.stack([_checked_shape(incidence, X, times) for incidence in incidences])
@@ -140,7 +145,8 @@ def survival_at_own_time(
     Parameters
     ----------
     model : fitted survival model
-        Anything with ``predict_survival_function(X, times)``.
+        Anything with ``predict_survival_function(X, times)``; also a pipeline or search that ends
+        with it.
     X : DataFrame or array of n rows
         Covariates.
     target : target
@@ -161,7 +167,7 @@ def survival_at_own_time(
     >>> print(metrics.survival_at_own_time(KaplanMeier().fit(X, y), X, y))
     [0.5 0. ]
     """
-    target = as_target(target)
+    (model, X), target = final_model(model, X), as_target(target)
     values = np.empty(len(target))
     # In order of time, the rows of a block have few distinct times.
     order = np.argsort(target.time, kind="stable")
@@ -522,7 +528,8 @@ def evaluate(
     ----------
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
-        ``predict_cumulative_incidence(X, times, event=m)``, both of shape (n, n_times).
+        ``predict_cumulative_incidence(X, times, event=m)``, both of shape (n, n_times); also a
+        pipeline or search that ends with it.
     y_train : target
         Training data of the model; the censoring distribution is estimated from it.
     X_test : DataFrame or array of n rows
@@ -573,6 +580,7 @@ def evaluate(
         if measures is None
         else [measure_named(name) for name in measures]
     )
+    model, X_test = final_model(model, X_test)
     refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     times = np.sort(check_times(horizons, "horizons"))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._types import FittedSurvivalModel, FloatArray, IndexArray
 from ..checks import Number, Whole, check_times, take_rows
 from ..errors import InputError, TargetError
+from ..pipeline import final_model
 from ..target import Target, TargetLike, as_target
 from .evaluation import measure_named
 from .inputs import check_event, check_horizon
@@ -98,7 +99,8 @@ def landmark_risk(
     ----------
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
-        ``predict_cumulative_incidence(X, times, event=m)``.
+        ``predict_cumulative_incidence(X, times, event=m)``; also a pipeline or search that ends
+        with it.
     X : DataFrame or array of n rows
         One row per subject, or one per interval of its path.
     y : target
@@ -132,7 +134,7 @@ def landmark_risk(
      [0.33 0.5 ]]
     """
     times, w = check_times(landmarks, "landmarks"), Number(above=0.0)("window", window)
-    target = as_target(y)
+    (model, X), target = final_model(model, X), as_target(y)
     subject = target.path_numbers
     risk = np.full((len(target.joined()), len(times)), np.nan)
     for column, s in enumerate(times.tolist()):

@@ -25,6 +25,7 @@ from ..errors import CovariateError, InputError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..metrics import aalen_johansen
 from ..network import ACTIVATIONS
+from ..pipeline import without_steps
 from ..preprocessing import Passthrough, SequencePreprocessor, TabularPreprocessor
 from ..preprocessing.columns import Column, usual_values
 from ..preprocessing.tabular import TableData, as_table, match_columns
@@ -74,7 +75,8 @@ def write_calculator(
     Parameters
     ----------
     model : DeepSurvivalMachines
-        Fitted. A model with your own encoder, transformer or activation function is refused.
+        Fitted; or a search for one. A model with your own encoder, transformer or activation
+        function is refused, and so are pipelines with other steps.
     path : str or path
         The HTML file; its folder is created if it does not exist.
     horizons : array-like of float, optional
@@ -121,6 +123,7 @@ def write_calculator(
     calculator.html
 
     """
+    model = without_steps(model, "a calculator")
     _check_model(model)
     target = model.training_target_
     times = default_horizons(target) if horizons is None else check_times(horizons, "horizons")
@@ -160,8 +163,7 @@ def _check_model(model: Any) -> None:
     if not isinstance(model, DeepSurvivalMachines):
         raise SettingError(
             "a calculator runs networks in the browser: it is made from a DeepSurvivalMachines; "
-            f"got {type(model).__name__}. Fit one for it, on the command line with --model dsm; of "
-            "a search, give its best_estimator_."
+            f"got {type(model).__name__}. Fit one for it, on the command line with --model dsm."
         )
     if not hasattr(model, "n_events_"):
         raise SettingError(

@@ -22,6 +22,7 @@ from ..errors import InputError, LifemixWarning, SettingError
 from ..histories import ArrayRows, Histories, Sources, as_input
 from ..metrics import predicted_risks
 from ..metrics.inputs import refuse_paths
+from ..pipeline import apply_steps, split_pipeline
 from ..preprocessing import TableLike
 from ..preprocessing.tabular import as_table
 from ..target import Target, TargetLike, as_target
@@ -46,11 +47,13 @@ class Report:
 
     frame, target: all rows.
     X, y: the rows that measures can use, with exact or right-censored times from the origin.
+    steps: the transformers of a pipeline before the model.
     train: the target of training, None if the model does not keep it.
     source: histories or several sources, of which ``frame`` is a description.
     """
 
     model: FittedSurvivalModel
+    steps: Sequence[Any]
     frame: pd.DataFrame
     target: Target
     X: pd.DataFrame
@@ -121,7 +124,7 @@ class Report:
         """Return rows of ``frame`` as the model takes them."""
         if self.source is not None:
             return self.source.iloc[X.index.to_numpy()]
-        return X if self.takes_names else X.to_numpy()
+        return apply_steps(self.steps, X if self.takes_names else X.to_numpy())
 
 
 def write_report(
@@ -146,8 +149,8 @@ def write_report(
     Parameters
     ----------
     model : fitted model
-        A ``DeepSurvivalMachines``, a search, or any baseline. The page says which sections need a
-        ``DeepSurvivalMachines``.
+        A ``DeepSurvivalMachines``, any baseline, or a pipeline or search that ends with one. The
+        page says which sections need a ``DeepSurvivalMachines``.
     X : DataFrame or array of shape (n, n_features)
         Rows that the model was not fitted to.
     y : target
@@ -286,7 +289,7 @@ def gather(
 ) -> Report:
     """Return the checked rows with the predictions of the model."""
     refuse_paths(y, "y")
-    model, target, source = getattr(model, "best_estimator_", model), as_target(y), as_input(X)
+    (steps, model), target, source = split_pipeline(model), as_target(y), as_input(X)
     is_table = not isinstance(source, (Histories, Sources, ArrayRows))
     table = as_table(X if is_table else inputs_as_table(source))
     check_same_rows(len(table.frame), len(target))
@@ -302,6 +305,7 @@ def gather(
     train = getattr(model, "training_target_", None)
     return Report(
         model=model,
+        steps=steps,
         frame=table.frame,
         target=target,
         X=table.frame.iloc[rows],
@@ -312,7 +316,7 @@ def gather(
         time_unit=time_unit,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
-        takes_names=table.named and hasattr(model, "feature_names_in_"),
+        takes_names=table.named and hasattr([*steps, model][0], "feature_names_in_"),
         source=None if is_table else source,
     )
 

@@ -305,6 +305,8 @@ def model_facts(report: Report) -> dict[str, str]:
         ordered = sorted(shares.items(), key=lambda item: -item[1])
         members = [f"{name} ({percent(share)})" for name, share in ordered]
         facts["form"] = f"a weighted average: {listed(members)}"
+    if report.steps:
+        facts["covariates"] = f"after {listed([type(step).__name__ for step in report.steps])}"
     facts["predicts"] = (
         "the probability of survival without the event at any time"
         if report.n_events == 1

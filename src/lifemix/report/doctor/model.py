@@ -22,6 +22,7 @@ from ...metrics import (
     predicted_risks,
     survival_at_own_time,
 )
+from ...pipeline import final_model
 from ...preprocessing import TableLike, TabularPreprocessor, shape_of
 from ...preprocessing.columns import Column, ColumnData
 from ...splits import default_horizons
@@ -70,7 +71,8 @@ def check_model(
     Parameters
     ----------
     model : fitted model
-        A ``DeepSurvivalMachines``, a search, or any baseline, which has fewer checks.
+        A ``DeepSurvivalMachines``, any baseline, which has fewer checks, or a pipeline or search
+        that ends with one.
     X : DataFrame or array of shape (n, n_features)
         Rows that the model was not fitted to.
     y : target
@@ -111,7 +113,7 @@ def check_model(
     'calibration'
 
     """
-    model, target, X = getattr(model, "best_estimator_", model), as_target(y), as_input(X)
+    (model, X), target = final_model(model, as_input(X)), as_target(y)
     n_events = getattr(model, "n_events_", max(1, target.n_events))
     names = all_event_names(event_names, n_events)
     check_same_rows(shape_of(X)[0], len(target))
