@@ -48,7 +48,7 @@ COMPETING = make_target(TIME, np.random.default_rng(1).integers(0, 3, N_ROWS))
 
 
 def small(**options):
-    return DeepSurvivalMachines(hidden=(4,), k=2, max_epochs=3, **options)
+    return DeepSurvivalMachines(hidden=(4,), k=2, max_epochs=1, **options)
 
 
 def cox(**options):
@@ -134,6 +134,7 @@ def test_doctor(fitted):
     assert "calibration" in {finding.code for finding in findings}
 
 
+@pytest.mark.parametrize("fitted", ["network", "search for a pipeline", "fleet"], indirect=True)
 def test_report(fitted, tmp_path):
     pytest.importorskip("matplotlib")
     model, last, _ = fitted
@@ -203,7 +204,9 @@ def test_programs_take_the_network_of_a_search_and_refuse_other_steps(purpose, t
     assert [bool(write(model)) for model in (search, alone)] == [True, True]
     if purpose == "calculator":
         assert write(search) == write(search.best_estimator_)
-    with pytest.raises(SettingError, match=f"a {purpose} cannot contain the steps before the model"):
+    with pytest.raises(
+        SettingError, match=f"a {purpose} cannot contain the steps before the model"
+    ):
         write(plain_pipeline(StandardScaler(), search.best_estimator_))
 
 
@@ -292,7 +295,7 @@ def test_sparse_output_of_an_encoder():
     groups = X.assign(group=np.where(X["age"] > 0, "old", "young"))
     pipeline = plain_pipeline(OneHotEncoder(), CoxPH(penalty=1.0)).fit(groups[["group"]], Y)
     values = metrics.evaluate(pipeline, Y, groups[["group"]], Y, TIMES)
-    assert values.loc[values["metric"] == "concordance", "value"].min() > 0.6
+    assert values.loc[values["metric"] == "auc", "value"].min() > 0.6
 
 
 MIXTURES = {

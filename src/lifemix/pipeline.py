@@ -31,29 +31,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def split_pipeline(model: Any) -> tuple[list[Any], Any]:
-    """Return the steps before the last one, and the last step; of a search, of its best estimator.
-
-    Parameters
-    ----------
-    model : model, Pipeline or search
-        Also a search for a pipeline, and a pipeline that ends with a search.
-
-    Returns
-    -------
-    steps : list of transformers
-        None of a model alone.
-    last : model
-        The last step.
-
-    Examples
-    --------
-    >>> from lifemix.baselines import CoxPH
-    >>> from lifemix.pipeline import make_pipeline, split_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> split_pipeline(make_pipeline(StandardScaler(), CoxPH()))
-    ([StandardScaler()], CoxPH())
-
-    """
+    """Return the steps before the last one, and the last step; of a search, of its best estimator."""
     steps: list[Any] = []
     while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         if isinstance(model, Pipeline):
@@ -65,28 +43,7 @@ def split_pipeline(model: Any) -> tuple[list[Any], Any]:
 
 
 def apply_steps(steps: Sequence[Any], X: Any) -> Any:
-    """Return a table as the last step takes it.
-
-    Parameters
-    ----------
-    steps : sequence of fitted transformers
-        What ``split_pipeline`` returned.
-    X : table of n rows
-        The columns that the first step takes.
-
-    Returns
-    -------
-    table of n rows
-        What the last transformer returns.
-
-    Examples
-    --------
-    >>> from lifemix.pipeline import apply_steps
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> apply_steps([StandardScaler().fit([[0.0], [2.0]])], [[4.0]])
-    array([[3.]])
-
-    """
+    """Return a table as the step after these takes it."""
     if steps and isinstance(X, TableData):
         X = X.frame
     for step in steps:
@@ -95,38 +52,7 @@ def apply_steps(steps: Sequence[Any], X: Any) -> Any:
 
 
 def final_model(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the survival model at the end of pipelines and searches, and X as it takes it.
-
-    Parameters
-    ----------
-    model : fitted model, Pipeline or search
-        Anything with ``predict_survival_function`` or ``predict_cumulative_incidence`` at its end.
-    X : table of n rows
-        The columns that the first step takes.
-
-    Returns
-    -------
-    model : fitted model
-        The last step.
-    X : table of n rows
-        The table after the steps before it.
-
-    Raises
-    ------
-    SettingError
-        If there is no survival model at the end.
-
-    Examples
-    --------
-    >>> from lifemix import make_target
-    >>> from lifemix.baselines import KaplanMeier
-    >>> from lifemix.pipeline import final_model, make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = [[0.0], [2.0]], make_target([1.0, 2.0], [1, 1])
-    >>> final_model(make_pipeline(StandardScaler(), KaplanMeier()).fit(X, y), X)[1].ravel()
-    array([-1.,  1.])
-
-    """
+    """Return the survival model at the end of pipelines and searches, and X as it takes it."""
     steps, last = split_pipeline(model)
     methods = ("predict_survival_function", "predict_cumulative_incidence")
     if not any(hasattr(last, method) for method in methods):
@@ -140,30 +66,7 @@ def final_model(model: Any, X: Any) -> tuple[Any, Any]:
 def without_steps(model: Any, purpose: str) -> Any:
     """Return the last step of a pipeline or search; refuse one with steps before it.
 
-    Parameters
-    ----------
-    model : model, Pipeline or search
-        What the user gave.
-    purpose : str
-        What cannot contain other steps.
-
-    Returns
-    -------
-    model
-        The last step.
-
-    Raises
-    ------
-    SettingError
-        If there are steps before the last one.
-
-    Examples
-    --------
-    >>> from lifemix.baselines import CoxPH
-    >>> from lifemix.pipeline import make_pipeline, without_steps
-    >>> without_steps(make_pipeline("passthrough", CoxPH()), "a model file")
-    CoxPH()
-
+    purpose: what cannot contain other steps, for the message.
     """
     steps, last = split_pipeline(model)
     if steps:
