@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..checks import Check, Choice, Number, Whole, as_pandas, take_rows
