@@ -353,8 +353,8 @@ VALID = {
     },
     "RandomSurvivalForest": {
         "max_depth": [None, 1],
-        "min_samples_split": [2, 0.1],
-        "min_samples_leaf": [1, 0.1],
+        "min_samples_split": [2],
+        "min_samples_leaf": [1],
         "max_features": ["sqrt", "log2", None, 1, 0.5],
         "split_times": [None, 3],
         "n_jobs": [None, 1],

@@ -122,10 +122,9 @@ class ModelAverage(WrappingModel):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.weights is not None and (
-            len(self.weights) != len(self.estimators)
-            or not all(Number(above=0.0).accepts(weight) for weight in self.weights)
-        ):
+        weights = np.ones(len(self.estimators)) if self.weights is None else self.weights
+        is_one_each = np.shape(weights) == (len(self.estimators),)
+        if not is_one_each or not all(Number(above=0.0).accepts(weight) for weight in weights):
             raise SettingError(
                 f"weights must be one number above 0 for each of the {len(self.estimators)} "
                 f"models; got {self.weights!r}."
