@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lifemix
 from lifemix import DeepSurvivalMachines, metrics, plots
+from lifemix.baselines import CoxPH
 from lifemix.errors import MissingExtraError
 from lifemix.plots import _axes
 
@@ -28,6 +30,7 @@ LANDMARKS = metrics.evaluate_landmarks(
     2.0,
     measures=["brier"],
 )
+SUMMARY = CoxPH().fit(pd.DataFrame({"risk": RISK, "group": ["a", "b"] * 100}), Y).summary
 HISTORY = [
     {"member": 0, "epoch": e, "train_loss": 1 / e, "validation_loss": 1.1 / e} for e in (1, 2, 3)
 ]
@@ -50,6 +53,7 @@ EXAMPLES = {
     "importance_over_time": lambda **k: plots.importance_over_time(
         TIMES, CURVES, features=["a", "b", "c"], **k
     ),
+    "coefficients": lambda **k: plots.coefficients(SUMMARY, **k),
     "training_history": lambda **k: plots.training_history(HISTORY, [2], **k),
     "d_calibration": lambda **k: plots.d_calibration(Y, RISK, **k),
     "landmark_quality": lambda **k: plots.landmark_quality(LANDMARKS, "brier", **k),
@@ -75,7 +79,7 @@ def test_axes_given_are_drawn_into_and_returned(name):
     assert left.has_data()
     assert not right.has_data()
     assert left.get_xlabel()
-    assert left.get_ylabel() or name == "phenotypes"
+    assert left.get_ylabel() or name in ("coefficients", "phenotypes")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -101,6 +105,7 @@ def test_units_are_on_the_axes():
 
     for name in set(EXAMPLES) - {
         "calibration",
+        "coefficients",
         "phenotypes",
         "training_history",
         "d_calibration",

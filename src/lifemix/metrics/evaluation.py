@@ -621,15 +621,11 @@ def evaluate(
     rows = np.arange(len(test))
     table["value"] = values(tasks, test, rows)
     if n_bootstrap:
-        resampled_tasks = [task for task in tasks if task[0].has_interval]
-        limits = limits_of_values(
-            partial(values, resampled_tasks),
-            test,
-            rows,
-            n_resamples=n_bootstrap,
-            random_state=random_state,
-        )
+        metric = partial(values, [task for task in tasks if task[0].has_interval])
         has_interval = [measure_named(name).has_interval for name in table["metric"]]
+        limits = limits_of_values(
+            metric, test, rows, n_resamples=n_bootstrap, random_state=random_state
+        )
         table.loc[has_interval, "lower"], table.loc[has_interval, "upper"] = limits
     return table
 

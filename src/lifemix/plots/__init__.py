@@ -9,7 +9,7 @@ from ._axes import PALETTE
 from .calibration import calibration, d_calibration
 from .components import component_curves, mixture_components
 from .curves import hazard_curves, incidence_curves, stacked_incidence, survival_curves
-from .features import importance_over_time, phenotype_means, phenotypes
+from .features import coefficients, importance_over_time, phenotype_means, phenotypes
 from .history import training_history
 from .quality import brier_over_time, concordance_over_time, landmark_quality, updated_curves
 from .risk_groups import number_at_risk, risk_groups
@@ -18,6 +18,7 @@ __all__ = [
     "PALETTE",
     "brier_over_time",
     "calibration",
+    "coefficients",
     "component_curves",
     "concordance_over_time",
     "d_calibration",

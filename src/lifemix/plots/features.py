@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,72 @@ from ._axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["importance_over_time", "phenotype_means", "phenotypes"]
+__all__ = ["coefficients", "importance_over_time", "phenotype_means", "phenotypes"]
+
+
+def coefficients(summary: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw hazard ratios with their confidence intervals on a logarithmic axis (a forest plot).
+
+    Parameters
+    ----------
+    summary : DataFrame
+        The ``summary`` of a model, or some of its rows; one colour per event type. Rows without a
+        hazard ratio are left out, limits of reference levels are not drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    lifemix.baselines.CoxPH.summary : what is drawn.
+
+    Examples
+    --------
+    >>> from lifemix import datasets, plots
+    >>> from lifemix.baselines import CoxPH
+    >>> data = datasets.load_support()
+    >>> model = CoxPH().fit(data.X[["age", "sex"]], data.y)
+    >>> ax = plots.coefficients(model.summary)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['age', 'sex = female (reference)', 'sex = male']
+    """
+    needed = {"column", "level", "hazard_ratio", "standard_error", "lower", "upper"}
+    absent = sorted(needed - set(getattr(summary, "columns", [])))
+    if absent:
+        raise InputError(f"summary must be what model.summary returns; missing columns {absent}.")
+    labels = summary["column"] + (" = " + summary["level"]).where(summary["level"] != "", "")
+    labels = labels.mask(summary["standard_error"] == 0, labels + " (reference)")
+    has_ratio = labels.isin(labels[summary["hazard_ratio"].notna()])
+    if not has_ratio.any():
+        raise InputError("summary must have a row with a hazard ratio; got none.")
+    table = summary[has_ratio]
+    row, names = pd.factorize(labels[has_ratio])
+    is_reference = table["standard_error"] == 0
+    events = table["event"] if "event" in table else pd.Series(1, index=table.index)
+    axes = empty_axes(ax, 7.0, 1.2 + 0.3 * len(names))
+    for number, event in enumerate(events.unique()):
+        height = row + 0.25 * (number - (events.nunique() - 1) / 2)
+        colour = line_format(number)["color"]
+        for is_drawn, face in ((~is_reference, colour), (is_reference, "white")):
+            drawn = (is_drawn & (events == event)).to_numpy()
+            ratio, y = table["hazard_ratio"][drawn], height[drawn]
+            label = f"event {event}" if face == colour and events.nunique() > 1 else None
+            axes.plot(ratio, y, "o", color=colour, markerfacecolor=face, markersize=5, label=label)
+            axes.hlines(y, table["lower"][drawn], table["upper"][drawn], color=colour)
+    axes.axvline(1, color=GREY, linewidth=1, zorder=1)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set(xscale="log", ylim=(len(names) - 0.5, -0.5), xlabel="hazard ratio (95 % interval)")
+    low, high = axes.get_xlim()
+    if high < 5 * low:  # a logarithmic axis would have one tick or none
+        axes.xaxis.set_major_locator(import_module("matplotlib.ticker").AutoLocator())
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:g}")
+    legend_beside(axes)
+    return axes
 
 
 def phenotypes(
