@@ -575,11 +575,8 @@ def evaluate(
     >>> table.loc[table["metric"] == "concordance_td", "value"].round(1).tolist()
     [0.7, 0.7]
     """
-    measure_list = (
-        [measure for measure in registered_measures() if measure.standard]
-        if measures is None
-        else [measure_named(name) for name in measures]
-    )
+    standard = [measure.name for measure in registered_measures() if measure.standard]
+    measure_list = [measure_named(name) for name in (standard if measures is None else measures)]
     model, X_test = final_model(model, X_test)
     refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
@@ -606,12 +603,10 @@ def evaluate(
             settings = {name: options[name] for name in measure.options}
             if measure.kind == "own_time":
                 result = measure.function(y, own_survival[rows])
-            elif measure.kind == "horizon":
-                risk = at_horizons[event - 1, rows]
-                result = measure.function(train, y, risk, times, event, **settings)
             else:
-                risk = on_grid[event - 1, rows]
-                result = measure.function(train, y, risk, grid, event, **settings)
+                risk, at = (at_horizons, times) if measure.kind == "horizon" else (on_grid, grid)
+                risk = risk[event - 1, rows]
+                result = measure.function(train, y, risk, at, event, **settings)
             results.append(np.atleast_1d(result))
         return np.concatenate([np.empty(0), *results]).astype(np.float64)
 
