@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix import make_target, metrics, plots
-from lifemix.errors import InputError
-from lifemix.plots.risk_groups import group_by_risk
+from lifemix.errors import InputError, SettingError
+from lifemix.metrics.calibration import quantile_groups
 
 # Six subjects: the risk of each, and when each was last seen.
 Y = make_target([2.0, 4.0, 4.0, 6.0, 8.0, 10.0], [1, 1, 0, 1, 0, 1])
@@ -100,16 +100,10 @@ def test_the_time_axis_must_have_a_length():
         plots.risk_groups(Y, RISK, 2, last=np.nan)
 
 
-def test_groups_are_of_equal_size_or_as_given():
-    group = group_by_risk(np.random.default_rng(0).random(1000), 4)
+def test_groups_are_of_equal_size_and_ties_stay_together():
+    group = quantile_groups(np.random.default_rng(0).random(1000), 4)
     np.testing.assert_array_equal(np.bincount(group), [250] * 4)
-    np.testing.assert_array_equal(
-        group_by_risk(np.array([1.0, 1, 1, 5]), 2), [0, 0, 0, 1]
-    )  # ties stay together
-    np.testing.assert_array_equal(group_by_risk(RISK, [0, 1, 2, 0, 1, 2]), [0, 1, 2, 0, 1, 2])
-    for wrong in ([0, 1], [0, 2, 2, 2, 2, 2], [0.5] * 6):
-        with pytest.raises(InputError, match="none left out"):
-            group_by_risk(RISK, wrong)
-    for wrong in (0, 7, True, 2.5):
-        with pytest.raises(InputError, match="a whole number from 1 to 6"):
-            group_by_risk(RISK, wrong)
+    np.testing.assert_array_equal(quantile_groups(np.array([1.0, 1, 1, 5]), 2), [0, 0, 0, 1])
+    for wrong in (0, True, 2.5):
+        with pytest.raises(SettingError, match="groups must be a whole number of at least 1"):
+            plots.risk_groups(Y, RISK, wrong)

@@ -335,7 +335,7 @@ def measure_named(name: str) -> Measure:
     return _MEASURES[name]
 
 
-def marginal_risk(y_train: Target, times: FloatArray, event: int) -> FloatArray:
+def marginal_risk(y_train: Target, times: FloatArray, event: int | None) -> FloatArray:
     """Return the risk without covariates by each time, constant after the last training time."""
     curve = aalen_johansen(y_train, event)
     return curve.at(np.minimum(times, curve.time[-1]))

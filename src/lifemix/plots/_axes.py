@@ -72,11 +72,12 @@ def probability_axis(ax: Axes, label: str) -> None:
     ax.set(ylabel=label, ylim=(0, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
 
 
-def legend_beside(ax: Axes, title: str | None = None) -> None:
+def legend_beside(ax: Axes, title: str | None = None, *, reverse: bool = False) -> None:
     """Place the legend to the right of the axes, if any curve has a label."""
     if ax.get_legend_handles_labels()[1]:
         ax.legend(
             title=title,
+            reverse=reverse,
             frameon=False,
             loc="upper left",
             bbox_to_anchor=(1.01, 1),
@@ -99,14 +100,14 @@ def draw_spread(
     ax.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
 
-def check_grid(times: ArrayLike) -> FloatArray:
+def check_grid(times: ArrayLike, name: str = "times") -> FloatArray:
     """Return the times of curves, ``(n_times,)``; refuse times that decrease."""
-    grid = check_times(times)
+    grid = check_times(times, name)
     falls = np.flatnonzero(np.diff(grid) < 0)
     if len(falls):
         index = falls[0]
         raise InputError(
-            f"times must increase; got {grid[index]:g} before {grid[index + 1]:g}. Sort them."
+            f"{name} must increase; got {grid[index]:g} before {grid[index + 1]:g}. Sort them."
         )
     return grid
 

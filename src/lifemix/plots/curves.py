@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .._types import FloatArray
 from ..errors import InputError
-from ..metrics.inputs import check_probabilities
+from ..metrics.inputs import check_probabilities, check_risk
 from ._axes import (
     check_curves,
     check_grid,
@@ -55,7 +55,7 @@ def survival_curves(
         for a confidence interval.
     plateau : array-like of shape (n,), optional
         The survival at infinity of each subject, such as ``distribution.cure_fraction()``; drawn as
-        a dotted line with its value where it is above 0.
+        a dotted line, with its value in the legend, where it is above 0.
     labels : sequence of n names, optional
         One name per subject, for the legend.
     time_unit : str, optional
@@ -77,26 +77,19 @@ def survival_curves(
     >>> len(ax.lines)
     2
     >>> ax = plots.survival_curves([0, 1, 2], [1.0, 0.6, 0.5], plateau=[0.4])
-    >>> [text.get_text() for text in ax.texts]
-    ['S(∞) = 0.40']
+    >>> ax.lines[1].get_label()
+    'S(∞) = 0.40'
     """
-    axes, grid, curves = _probability_curves(
-        times, survival, "survival", "probability of survival", std, labels, time_unit, title, ax
+    axes, n_curves = _probability_curves(
+        times, survival, "survival", "probability of survival", std, labels, time_unit, ax
     )
-    if plateau is None:
-        return axes
-    levels = np.atleast_1d(np.asarray(plateau, dtype=np.float64))
-    if levels.shape != (len(curves),):
-        raise InputError(
-            f"plateau must have one number per curve, {len(curves)} in all; "
-            f"got shape {levels.shape}."
-        )
-    outside = levels[~((levels >= 0) & (levels <= 1))]
-    if len(outside):
-        raise InputError(
-            f"plateau must be in 0..1; got {outside[0]:g}. Give distribution.cure_fraction()."
-        )
-    _draw_plateaus(axes, float(grid[-1]), levels)
+    if plateau is not None:
+        levels = check_risk(check_probabilities(plateau, "plateau"), n_curves, "plateau")
+        for number, level in enumerate(levels.tolist()):
+            if level > 0:
+                style = line_format(number) | {"linestyle": ":", "linewidth": 1.1}
+                axes.axhline(level, label=f"S(∞) = {level:.2f}", **style)
+    legend_beside(axes, title)
     return axes
 
 
@@ -151,9 +144,11 @@ def incidence_curves(
     >>> ax.get_ylabel()
     'cumulative incidence'
     """
-    return _probability_curves(
-        times, incidence, "incidence", "cumulative incidence", std, labels, time_unit, title, ax
-    )[0]
+    axes, _ = _probability_curves(
+        times, incidence, "incidence", "cumulative incidence", std, labels, time_unit, ax
+    )
+    legend_beside(axes, title)
+    return axes
 
 
 def hazard_curves(
@@ -269,7 +264,7 @@ def stacked_incidence(
     >>> incidences = [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]]
     >>> ax = plots.stacked_incidence([0, 1, 2], incidences, labels=["relapse", "death"])
     >>> ax.get_legend_handles_labels()[1]
-    ['no event yet', 'death', 'relapse']
+    ['relapse', 'death', 'no event yet']
     """
     grid = check_grid(times)
     curves = check_probabilities(check_curves(incidences, len(grid), "incidences"), "incidences")
@@ -282,17 +277,19 @@ def stacked_incidence(
         )
     names = check_labels(labels, [f"event {number + 1}" for number in range(len(curves))])
     axes = empty_axes(ax)
-    tops = np.minimum(np.cumsum(curves, axis=0), 1.0)
-    axes.fill_between(grid, tops[-1], 1, color="#DDDDDD", linewidth=0, label="no event yet")
-    floors = np.concatenate([np.zeros((1, len(grid))), tops[:-1]])
-    for number in reversed(range(len(curves))):
-        colour = line_format(number)["color"]
-        style = {"color": colour, "alpha": 0.85, "linewidth": 0, "label": names[number]}
-        axes.fill_between(grid, floors[number], tops[number], **style)
+    axes.stackplot(
+        grid,
+        *curves,
+        np.maximum(1 - curves.sum(axis=0), 0.0),
+        labels=[*map(str, names), "no event yet"],
+        colors=[*(line_format(number)["color"] for number in range(len(curves))), "#DDDDDD"],
+        alpha=0.85,
+        linewidth=0,
+    )
     time_axis(axes, float(grid[-1]), time_unit)
     probability_axis(axes, "probability")
     axes.set_ylim(0, 1)
-    legend_beside(axes, title)
+    legend_beside(axes, title, reverse=True)
     return axes
 
 
@@ -304,18 +301,16 @@ def _probability_curves(
     std: ArrayLike | None,
     labels: Sequence[Any] | None,
     time_unit: str | None,
-    title: str | None,
     ax: Axes | None,
-) -> tuple[Axes, FloatArray, FloatArray]:
-    """Draw curves of probabilities; return the axes, the times and the curves."""
+) -> tuple[Axes, int]:
+    """Draw curves of probabilities; return the axes and the number of curves."""
     grid = check_grid(times)
     curves = check_probabilities(check_curves(values, len(grid), name), name)
     axes = empty_axes(ax)
     _draw_curves(axes, grid, curves, std, labels, limits=(0.0, 1.0))
     time_axis(axes, float(grid[-1]), time_unit)
     probability_axis(axes, label)
-    legend_beside(axes, title)
-    return axes, grid, curves
+    return axes, len(curves)
 
 
 def _draw_curves(
@@ -336,25 +331,3 @@ def _draw_curves(
             is_last = number == len(curves) - 1  # the legend explains the bands once
             meaning = "spread of the\nensemble members" if is_last else None
             draw_spread(ax, times, curve, spread[number], style["color"], limits, meaning)
-
-
-def _draw_plateaus(ax: Axes, last_time: float, levels: FloatArray) -> None:
-    """Draw each level above 0 as a dotted line with its value; values of close levels alternate."""
-    previous_level, column = np.inf, 0
-    for number in np.argsort(-levels, kind="stable").tolist():
-        level, colour = float(levels[number]), line_format(number)["color"]
-        if level == 0:
-            break
-        ax.plot([0, last_time], [level, level], color=colour, linestyle=":", linewidth=1.1)
-        overlaps = previous_level - level < 0.06
-        column = (column + 1) % 5 if overlaps else 0
-        ax.annotate(
-            f"S(∞) = {level:.2f}",
-            (last_time * (0.01 + 0.18 * column), level),
-            (0, -2),
-            textcoords="offset points",
-            color=colour,
-            fontsize=8,
-            va="top",
-        )
-        previous_level = level

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.preprocessing import StandardScaler
 
 from ..checks import as_array, as_pandas
 from ..errors import CovariateError, InputError
@@ -196,17 +197,13 @@ def phenotype_means(X: TableLike, weights: ArrayLike) -> pd.DataFrame:
             f"weights must have one row per subject, ({len(table)}, k), each adding up to 1; "
             f"got shape {gate.shape}."
         )
-    values = table.to_numpy(dtype=np.float64)
-    is_present = ~np.isnan(values)
-    counts = np.maximum(is_present.sum(axis=0), 1)
-    mean = np.where(is_present, values, 0.0).sum(axis=0) / counts
-    distance = np.where(is_present, values - mean, 0.0)
-    deviation = np.sqrt((distance**2).sum(axis=0) / counts)
-    varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)
-    z = np.divide(distance, deviation, out=np.zeros_like(distance), where=varies)
-    weight_sums = gate.T @ is_present  # [k, n_features]
+    z = np.asarray(StandardScaler().fit_transform(table))
+    weight_sums = gate.T @ ~np.isnan(z)  # [k, n_features]
     means = np.divide(
-        gate.T @ z, weight_sums, out=np.zeros_like(weight_sums), where=weight_sums > 0
+        gate.T @ np.nan_to_num(z),
+        weight_sums,
+        out=np.zeros_like(weight_sums),
+        where=weight_sums > 0,
     )
     return pd.DataFrame(means.T, index=table.columns, columns=range(1, gate.shape[1] + 1))
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import FloatArray
-from ..checks import check_times
 from ..errors import InputError
-from ..metrics import aalen_johansen, brier_score, concordance_td, kaplan_meier
+from ..metrics import brier_score, concordance_td
+from ..metrics.evaluation import marginal_risk
 from ..target import TargetLike, as_target
 from ._axes import (
     GREY,
@@ -38,16 +37,6 @@ _LABELS = {
     "ici": "calibration index (lower is better)",
 }
 _REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "zorder": 1}
-
-
-class _Distributions(Protocol):
-    """The methods of ``predict_distribution``'s result that are used here."""
-
-    def __len__(self) -> int: ...
-
-    def given(self, s: ArrayLike) -> Self: ...
-
-    def survival(self, t: ArrayLike) -> FloatArray: ...
 
 
 def brier_over_time(
@@ -109,16 +98,10 @@ def brier_over_time(
         scores = brier_score(y_train, y_test, predicted, grid, event)
         axes.plot(grid, scores, label=name, **line_format(number))
     if reference:
-        train, test = as_target(y_train).joined(), as_target(y_test).joined()
-        reached = grid[grid <= min(train.time.max(), test.time.max())]
-        if len(reached):
-            if event is None:
-                marginal = kaplan_meier(train).at(reached)
-            else:
-                marginal = 1 - aalen_johansen(train, event).at(reached)
-            same_for_all = np.tile(marginal, (len(test), 1))
-            scores = brier_score(train, test, same_for_all, reached, event)
-            axes.plot(reached, scores, label="no covariates", **_REFERENCE)
+        marginal = 1 - marginal_risk(as_target(y_train), grid, event)
+        same_for_all = np.tile(marginal, (len(as_target(y_test).joined()), 1))
+        scores = brier_score(y_train, y_test, same_for_all, grid, event)
+        axes.plot(grid, scores, label="no covariates", **_REFERENCE)
     time_axis(axes, float(grid[-1]), time_unit)
     axes.set_ylabel(_LABELS["brier"])
     axes.set_ylim(bottom=0)
@@ -252,7 +235,7 @@ def landmark_quality(
 
 
 def updated_curves(
-    distributions: Sequence[_Distributions],
+    distributions: Sequence[Any],
     visits: ArrayLike,
     times: ArrayLike,
     *,
@@ -295,8 +278,13 @@ def updated_curves(
     >>> ax.get_legend().get_title().get_text()
     'from the visit at'
     """
-    starts, grid = check_times(visits, "visits"), check_grid(times)
-    _check_visits(distributions, starts, values)
+    starts, grid = check_grid(visits, "visits"), check_grid(times)
+    n_rows = [len(distribution) for distribution in distributions]
+    if n_rows != [1] * len(starts) or (values is not None and len(values) != len(starts)):
+        raise InputError(
+            f"each of the {len(starts)} visits needs one distribution of one row, such as "
+            f"distribution[i], and one value; got distributions of {n_rows} rows and {values}."
+        )
     axes = empty_axes(ax)
     ends = [*starts[1:].tolist(), np.inf]
     visit_intervals = zip(distributions, starts.tolist(), ends, strict=True)
@@ -332,24 +320,3 @@ def _landmark_rows(table: Any, metric: str) -> pd.DataFrame:
             f"metric must be one of {sorted(table['metric'].unique())}; got {metric!r}."
         )
     return rows
-
-
-def _check_visits(
-    distributions: Sequence[_Distributions], visits: FloatArray, values: Sequence[Any] | None
-) -> None:
-    n_values = len(visits) if values is None else len(values)
-    if len(distributions) != len(visits) or n_values != len(visits):
-        raise InputError(
-            f"each visit needs one distribution (and one value); got {len(visits)} visits, "
-            f"{len(distributions)} distributions and {n_values} values."
-        )
-    if (np.diff(visits) <= 0).any():
-        raise InputError(
-            f"visits must ascend; got {visits.tolist()}. Sort them with their distributions."
-        )
-    sizes = [len(distribution) for distribution in distributions]
-    if set(sizes) != {1}:
-        raise InputError(
-            f"each distribution must be of one subject; got {sizes} rows. Take one row: "
-            "distribution[i]."
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import FloatArray, IntArray
+from .._types import IntArray
 from ..checks import Whole, check_times
 from ..errors import InputError
 from ..metrics import aalen_johansen, kaplan_meier
@@ -29,7 +29,7 @@ from ._axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["group_by_risk", "number_at_risk", "risk_groups"]
+__all__ = ["number_at_risk", "risk_groups"]
 
 
 def risk_groups(
@@ -56,9 +56,8 @@ def risk_groups(
         n subjects, possibly left-truncated.
     risk : array-like of shape (n,)
         Risk score; higher = earlier event.
-    groups : int or array-like of shape (n,), default 4
-        Number of groups, cut at quantiles of the risk; or the group of each subject, whole numbers
-        from 0.
+    groups : int, default 4
+        Number of groups, cut at quantiles of the risk. Equal risks stay together.
     event : int, optional
         The event type whose cumulative incidence is drawn; None draws survival, with events of all
         types.
@@ -90,7 +89,7 @@ def risk_groups(
     ['1 (lowest)', '2 (highest)']
     """
     target = observed(y, "y", truncation=True)
-    group = group_by_risk(check_risk(risk, len(target)), groups)
+    group = quantile_groups(check_risk(risk, len(target)), Whole(1)("groups", groups))
     n_groups = int(group.max()) + 1
     names = [str(number) for number in range(1, n_groups + 1)]
     names[0], names[-1] = f"{names[0]} (lowest)", f"{names[-1]} (highest)"
@@ -123,31 +122,6 @@ def risk_groups(
     legend_beside(axes, "risk group")
     _write_numbers_at_risk(axes, target, group, group_names)
     return axes
-
-
-def group_by_risk(risk: FloatArray, groups: int | ArrayLike) -> IntArray:
-    """Return the group of each subject, from 0 for the lowest risk; equal risks stay together.
-
-    ``groups`` is the number of groups, or the group of each subject, which is then checked.
-    """
-    if np.ndim(groups) == 1:
-        group = np.asarray(groups)
-        if (
-            group.shape != risk.shape
-            or group.dtype.kind not in "ui"
-            or set(group) != set(range(int(group.max()) + 1))
-        ):
-            raise InputError(
-                f"groups must be whole numbers 0, 1, ... for {len(risk)} subjects, none left out; "
-                f"got {group}."
-            )
-        return group.astype(np.int64)
-    if not Whole(1).accepts(groups) or groups > len(risk):  # type: ignore[operator]
-        raise InputError(
-            f"groups must be a whole number from 1 to {len(risk)} or one per subject; "
-            f"got {groups!r}."
-        )
-    return quantile_groups(risk, int(groups))  # type: ignore[arg-type]
 
 
 def number_at_risk(y: TargetLike, times: ArrayLike) -> IntArray:
