@@ -221,6 +221,7 @@ ESTIMATORS = {
             "n_folds": [0, 1, -1, 2.5, "a", True, NAN, THING],
             "random_state": SEED,
             "n_jobs": [0, 1.5, "a", True, THING],
+            "verbose": [],
         },
         quick={"parts": {"trees": BOOSTING, "marginal": baselines.AalenJohansen()}, "n_folds": 2},
         competing=True,

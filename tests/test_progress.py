@@ -3,7 +3,7 @@
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, make_target
-from lifemix.baselines import CoxPH, GradientBoosting
+from lifemix.baselines import CoxPH, GradientBoosting, KaplanMeier
 from lifemix.progress import listening, report_progress
 
 RNG = np.random.default_rng(0)
@@ -33,11 +33,23 @@ def test_lifemix_tells_every_part():
         "trees": GradientBoosting(n_intervals=2, max_iter=2),
     }
     calls = heard(lambda: LifeMix(parts, n_folds=2).fit(X, Y))
-    done = [done for _, done, _ in calls]
-    assert len(calls) == 6  # the start, and both folds of the networks at once
-    assert done[0] == 0
-    assert done == sorted(done)
-    assert all(total == done[-1] for _, _, total in calls)
+    # The start and all five fits: both folds of the networks count at once.
+    assert calls[:6] == [("fitting the parts", done, 6) for done in (0, 2, 3, 4, 5, 6)]
+    n_chosen = calls[-1][2]
+    title = "fitting the chosen parts to all rows"
+    assert calls[6:] == [(title, done, n_chosen) for done in range(n_chosen + 1)]
+
+
+def test_lifemix_shows_a_bar_only_on_request(capsys):
+    parts = {"Cox": CoxPH(), "curve": KaplanMeier()}
+    model = LifeMix(parts, n_folds=2).fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+    watched = LifeMix(parts, n_folds=2, verbose=True).fit(X, Y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "fitting the chosen parts to all rows" in shown.err
+    assert "100%" in shown.err
+    np.testing.assert_array_equal(watched.predict(X), model.predict(X))
 
 
 def test_nobody_hears_after_the_end():

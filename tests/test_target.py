@@ -1,11 +1,13 @@
 """Targets, subjects and event types."""
 
 import pickle
+from decimal import Decimal
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -355,7 +357,7 @@ BAD_SUBJECTS = {
     ),
     "missing number": ([1.0, np.nan], "got nan at row 1"),
     "two-dimensional": (np.zeros((2, 2)), r"one-dimensional; got shape \(2, 2\)"),
-    "unhashable": ([["a"], ["b"]], "can be hashed; got list"),
+    "unhashable": ([["a"], ["b"]], "can be hashed; got"),
 }
 
 
@@ -381,3 +383,17 @@ def test_without_names_the_codes_are_told():
 def test_names_that_do_not_fit_are_refused(given):
     with pytest.raises(SettingError, match=r"each of the event types 1\.\.2.*got "):
         event_names(given, 2)
+
+
+@pytest.mark.parametrize("value", [np.array([1.0, 2.0]), torch.tensor([1.0], requires_grad=True)])
+def test_lists_of_lists_and_of_tensors_are_refused(value):
+    with pytest.raises(TargetError, match="time must be numbers; got"):
+        make_target([1.0, value, 3.0], [1, 0, 1])
+    with pytest.raises(TargetError, match="event must be numbers; got"):
+        make_target([1.0, 2.0, 3.0], [1, value, 1])
+
+
+@pytest.mark.parametrize("value", [[1], Decimal("sNaN"), 10**400])
+def test_subjects_that_cannot_be_hashed_are_refused(value):
+    with pytest.raises(TargetError, match="subject must be identifiers that can be hashed"):
+        make_target([1.0, 2.0], [1, 0], subject=[1.5, value])

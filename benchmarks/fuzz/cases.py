@@ -21,7 +21,14 @@ from lifemix.files import read_arrays, write_arrays
 from lifemix.training import Callback
 
 from .guard import watched
-from .mutations import ODD_VALUES, Random, change_array, change_bytes, change_somewhere, choose
+from .mutations import (
+    ODD_OBJECTS,
+    Random,
+    change_array,
+    change_bytes,
+    change_somewhere,
+    choose,
+)
 
 TIMES = [0.0, 0.5, 2.0, 50.0]
 CHECKPOINT = "lifemix-checkpoint-0.safetensors"
@@ -190,10 +197,27 @@ def table_bytes() -> bytes:
     return table.to_csv(index=False).encode()
 
 
+@cache
+def compressed_tables() -> dict[str, bytes]:
+    """Return the table in formats of bytes, by file name."""
+    X, y = data(1)
+    table = X.assign(time=y["time"], event=y["event"])
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("t.csv.gz", "t.zip", "t.csv.bz2", "t.csv.xz")]
+        for path in paths:
+            table.to_csv(path, index=False)
+        paths += [Path(folder) / "t.parquet", Path(folder) / "t.xlsx"]
+        table.to_parquet(paths[-2])
+        table.to_excel(paths[-1], index=False)
+        return {path.name: path.read_bytes() for path in paths}
+
+
 def damaged_table(rng: Random, folder: Path) -> Problem:
     """The doctor refuses a damaged table or describes it."""
-    path = folder / choose(rng, ["t.csv", "t.tsv", "t.csv.gz", "t.parquet"])
-    path.write_bytes(change_bytes(rng, table_bytes()))
+    tables = {**compressed_tables(), "t.csv": table_bytes(), "t.tsv": table_bytes()}
+    name = choose(rng, sorted(tables))
+    path = folder / name
+    path.write_bytes(change_bytes(rng, tables[name]))
     return run_command(["doctor", str(path), *OUTCOME])
 
 
@@ -247,13 +271,13 @@ def odd_times(rng: Random, folder: Path) -> Problem:
     """Incidences at odd times and of odd events are refused, or probabilities."""
     X, _ = data()
     model = choose(rng, fitted_models())
-    values = [*ODD_VALUES, 1e-320, 2.0]
+    values = [*ODD_OBJECTS, 1e-320, 2.0]
     times = choose(rng, values)
     if rng.random() < 0.7:
         times = [choose(rng, values) for _ in range(rng.integers(4))]
     event = 1
     if rng.random() < 0.3:
-        event = choose(rng, ODD_VALUES)
+        event = choose(rng, ODD_OBJECTS)
 
     def case() -> None:
         incidence = model.predict_cumulative_incidence(X[:4], times, event=event)
@@ -262,15 +286,63 @@ def odd_times(rng: Random, folder: Path) -> Problem:
     return watched(case)
 
 
-def odd_settings(rng: Random, folder: Path) -> Problem:
-    """Odd settings of the estimator are refused, or it predicts probabilities."""
+def odd_covariates(rng: Random, folder: Path) -> Problem:
+    """Tables with odd cells are refused, or give probabilities, in a fit and in a prediction."""
     X, y = data()
-    model = DeepSurvivalMachines(k=1, hidden=(2,), max_epochs=1)
-    names = sorted(set(model.get_params()) - {"verbose", "callbacks", "checkpoint"})
+    model = choose(rng, [*fitted_models(), baselines.FineGray(), small_model()])
+    table = X.astype(object)
+    for _ in range(int(rng.integers(1, 4))):
+        row, column = rng.integers(len(X)), rng.integers(X.shape[1])
+        table.iat[row, column] = choose(rng, ODD_OBJECTS)
+    covariates = table if rng.random() < 0.5 else table.to_numpy()
+
+    def case() -> None:
+        fitted = model if hasattr(model, "n_events_") else model.fit(covariates, y)
+        require_probabilities(fitted.predict_survival_function(covariates, TIMES))
+
+    return watched(case, limit_memory=False)
+
+
+def odd_target(rng: Random, folder: Path) -> Problem:
+    """Targets and weights with odd values are refused, or the model predicts probabilities."""
+    X, y = data()
+    columns = {"time": y["time"].astype(object), "event": y["event"].astype(object)}
+    columns |= {"entry": columns["time"] * 0, "upper": columns["time"] * 1}
+    columns["subject"] = np.arange(len(y)).astype(object)
+    weight = np.ones(len(y), dtype=object)
+    for _ in range(int(rng.integers(1, 4))):
+        values = choose(rng, [*columns.values(), weight])
+        values[int(rng.integers(len(y)))] = choose(rng, ODD_OBJECTS)
+    names = ["time", "event", *("subject", "entry", "upper")[: int(rng.integers(4))]]
+
+    def case() -> None:
+        target = make_target(**{name: list(columns[name]) for name in names})
+        model = baselines.AalenJohansen().fit(X, target, sample_weight=list(weight))
+        require_probabilities(model.predict_survival_function(X[:3], TIMES))
+
+    return watched(case, limit_memory=False)
+
+
+def odd_settings(rng: Random, folder: Path) -> Problem:
+    """Odd settings of an estimator are refused, or it predicts probabilities."""
+    n_events = int(rng.integers(1, 3))
+    X, y = data(n_events)
+    models = [
+        DeepSurvivalMachines(k=1, hidden=(2,), max_epochs=1),
+        baselines.FineGray(max_iter=3),
+        baselines.GradientBoosting(n_intervals=3, max_iter=3),
+        baselines.MartingaleForest(n_trees=2, n_intervals=3),
+        baselines.DeepHit(shared_nodes=2, cause_nodes=2, n_times=3, max_epochs=1),
+        LifeMix({"curve": baselines.AalenJohansen(), "again": baselines.AalenJohansen()}),
+    ]
+    if n_events == 1:
+        models += [baselines.CoxPH(max_iter=3), baselines.DeepSurv(hidden=(2,), max_epochs=1)]
+    model = copy.deepcopy(choose(rng, models))
+    names = sorted(set(model.get_params(deep=False)) - {"verbose", "callbacks", "checkpoint"})
     for _ in range(int(rng.integers(1, 3))):
-        value = copy.deepcopy(choose(rng, ODD_VALUES))
+        value = copy.deepcopy(choose(rng, ODD_OBJECTS))
         model.set_params(**{choose(rng, names): value})
-    for name in ("max_epochs", "k", "n_members"):
+    for name in names:
         value = getattr(model, name)
         if isinstance(value, int) and value > 100:
             model.set_params(**{name: 1})  # large values are valid, but take hours or gigabytes
@@ -291,5 +363,7 @@ CASES: dict[str, Callable[[Random, Path], Problem]] = {
     "prediction-command": prediction_command,
     "training-command": training_command,
     "times": odd_times,
+    "covariates": odd_covariates,
+    "target": odd_target,
     "settings": odd_settings,
 }

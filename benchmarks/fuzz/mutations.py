@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
 
 Random = np.random.Generator
 Array = np.ndarray[Any, Any]
@@ -32,6 +36,22 @@ ODD_VALUES: list[Any] = [
     {"$model": {}},
     {"$array": "x"},
     {"$number": "nan"},
+]
+ODD_OBJECTS: list[Any] = [
+    *ODD_VALUES,
+    pd.NA,
+    pd.NaT,
+    Decimal("sNaN"),
+    Decimal("NaN"),
+    Decimal("1e400"),
+    datetime(2020, 2, 3),
+    1j,
+    b"a",
+    np.ma.masked,
+    np.array([1, 2]),
+    np.float16(3),
+    torch.tensor([1.0, 2.0], dtype=torch.bfloat16, requires_grad=True),
+    object(),
 ]
 INSERTIONS = [b"\n", b"{", b"]", b'"', b"9" * 5000, b"NaN", b"\\ud800"]
 

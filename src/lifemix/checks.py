@@ -129,7 +129,8 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
         if array.dtype.kind == "O":
             array = np.where(pd.isna(array), np.nan, array)
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, ArithmeticError) as reason:  # of Decimal("sNaN") and 10**400
+    except (TypeError, ValueError, ArithmeticError, RuntimeError) as reason:
+        # Decimal("sNaN") and 10**400 are arithmetic errors, tensors in a list runtime errors.
         raise error(
             f"{name} must be numbers; got {shown(values)} ({reason}). Convert it to numbers first: "
             "divide durations by a unit such as a day, map labels to codes, take the real part of "

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray, IndexArray, IntArray
-from .checks import as_numbers, as_pandas, refuse_rows, warn_user
+from .checks import as_numbers, as_pandas, refuse_rows, shown, warn_user
 from .errors import SettingError, TargetError
 from .start_stop import checked_starts, path_order
 
@@ -440,15 +440,15 @@ def _event_codes(values: ArrayLike) -> IntArray:
 
 def _refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
     """Refuse what looks like (event, time), the order of scikit-survival."""
-    times, events = np.asarray(as_pandas(time)), np.asarray(as_pandas(event))
-    is_binary = times.dtype.kind in "uif" and bool(np.isin(times, (0, 1)).all())
-    if is_binary and events.dtype.kind in "uif" and events.size:
-        if events.max() > (3 if times.all() else 1):
-            raise TargetError(
-                "the order is make_target(time, event); got only 0 and 1 for the times, and "
-                f"{events.flat[0]:g}, ... for the events. They look like events and times: swap "
-                "the two."
-            )
+    times = as_numbers(time, "time", TargetError)
+    events = as_numbers(event, "event", TargetError)
+    is_binary = bool(np.isin(times, (0, 1)).all())
+    if is_binary and events.size and events.max() > (3 if times.all() else 1):
+        raise TargetError(
+            "the order is make_target(time, event); got only 0 and 1 for the times, and "
+            f"{events.flat[0]:g}, ... for the events. They look like events and times: swap "
+            "the two."
+        )
 
 
 def subject_codes(values: Any, name: str = "subject") -> IntArray:
@@ -458,25 +458,25 @@ def subject_codes(values: Any, name: str = "subject") -> IntArray:
     the same code with a probability of 3 in a million.
     """
     values = as_pandas(values)
-    array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
-    if array.ndim != 1:
-        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
     fix = "Give a row whose subject is unknown a value of its own, or leave it out"
-    _refuse(np.asarray(pd.isna(array)), array, f"{name} must be known in every row", fix)
-    if array.dtype.kind == "O":
-        array = pd.Series(array).infer_objects().to_numpy()
-    if array.dtype.kind in "bui" or (
-        array.dtype.kind == "f"
-        and (np.abs(array) < _LARGEST_EXACT).all()
-        and (array == np.floor(array)).all()
-    ):
-        return array.astype(np.int64)
     try:
+        array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
+        if array.ndim != 1:
+            raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+        _refuse(np.asarray(pd.isna(array)), array, f"{name} must be known in every row", fix)
+        if array.dtype.kind == "O":
+            array = pd.Series(array).infer_objects().to_numpy()
+        if array.dtype.kind in "bui" or (
+            array.dtype.kind == "f"
+            and (np.abs(array) < _LARGEST_EXACT).all()
+            and (array == np.floor(array)).all()
+        ):
+            return array.astype(np.int64)
         numbers, labels = pd.factorize(array)
-    except TypeError:
+    except (TypeError, ArithmeticError):  # of a list, of Decimal("sNaN")
         raise TargetError(
-            f"{name} must be identifiers that can be hashed; got {type(array[0]).__name__}. Use "
-            "numbers or texts."
+            f"{name} must be identifiers that can be hashed; got {shown(values)}. Use numbers or "
+            "texts."
         ) from None
     texts = np.array([str(label) for label in labels], dtype=object)
     return pd.util.hash_array(texts, categorize=False).view(np.int64)[numbers]

@@ -1,5 +1,7 @@
 """``LifeMix`` and the weights of its parts."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +12,19 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lifemix import DeepSurvivalMachines, LifeMix, load, make_target, metrics, save
-from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, FineGray, GradientBoosting
-from lifemix.errors import InputError, LifemixWarning, SettingError
+from lifemix.baselines import (
+    AalenJohansen,
+    CauseSpecific,
+    CoxPH,
+    FineGray,
+    GradientBoosting,
+    KaplanMeier,
+)
+from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError
 from lifemix.estimators.life_mix import best_weights, simplex_minimum
+from lifemix.export import export_survival
+from lifemix.report import write_calculator
+from lifemix.streaming import TableSource
 from lifemix.target import Target, as_target
 
 NETWORK = DeepSurvivalMachines(hidden=(4,), activation="tanh", k=2, max_epochs=5, n_members=2)
@@ -342,3 +354,37 @@ def test_case_weights_count_as_copies_if_no_row_is_censored():
         incidences[:, :, twice], target.take(twice), WEIGHT_TIMES, np.ones(len(twice)), 100.0
     )
     assert weighted == pytest.approx(copied, rel=1e-9)
+
+
+def test_what_only_networks_can_do_is_refused_with_the_alternative(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = make_target(rng.exponential(size=60), np.arange(60) % 2)
+    model = LifeMix({"Cox": CoxPH(), "curve": KaplanMeier()}, n_folds=2)
+    pd.DataFrame({"age": X[:, 0], "time": y["time"], "event": y["event"]}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    source = TableSource(tmp_path / "t.csv", time="time", event="event")
+    with pytest.raises(CovariateError, match="TableSource. Use DeepSurvivalMachines"):
+        model.fit(source)
+    with pytest.raises(SettingError, match="validation_data.*use DeepSurvivalMachines"):
+        model.fit(X, y, validation_data=(X, y))
+    model.fit(X, y)
+    with pytest.raises(SettingError, match="return_std.*Use DeepSurvivalMachines"):
+        model.predict_survival_function(X, [1.0], return_std=True)
+    with pytest.raises(SettingError, match="made from a DeepSurvivalMachines; got LifeMix"):
+        write_calculator(model, tmp_path / "page.html")
+    with pytest.raises(SettingError, match="fit a DeepSurvivalMachines instead"):
+        export_survival(model, [1.0])
+
+
+def test_lifemix_can_replace_deep_survival_machines():
+    """Every public method has the same arguments, or only networks have it."""
+    network_only = {"transform", "fit_transform", "set_output", "get_feature_names_out"}
+    network_only |= {"log_likelihood", "paper", "tuned"}
+    for name in dir(DeepSurvivalMachines):
+        method = getattr(DeepSurvivalMachines, name)
+        if name.startswith("_") or not callable(method) or name in network_only:
+            continue
+        parameters = inspect.signature(method).parameters
+        assert list(inspect.signature(getattr(LifeMix, name)).parameters) == list(parameters), name

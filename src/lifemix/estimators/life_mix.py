@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from itertools import chain, compress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from sklearn.base import clone
 
@@ -25,10 +27,12 @@ from ..checks import Check, Jobs, Rule, Seed, Whole, take_rows, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
 from ..errors import CovariateError, InputError, LifemixWarning, SettingError
 from ..metrics.censoring import horizon_weights
-from ..preprocessing import TabularPreprocessor, shape_of
+from ..preprocessing import TableLike, TabularPreprocessor, shape_of
+from ..progress import progress_bar, report_progress
 from ..registry import check_finite, register_model
 from ..splits import EventStratifiedKFold
-from ..target import Target
+from ..streaming import TableSource
+from ..target import Target, TargetLike
 from .cross_fit import cross_fit, with_seed
 from .dsm import DeepSurvivalMachines
 
@@ -104,6 +108,8 @@ class LifeMix(WrappingModel):
         Random seed.
     n_jobs : int, optional
         Processes that fit the parts, as in joblib; None for one.
+    verbose : bool, default False
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -150,11 +156,54 @@ class LifeMix(WrappingModel):
         n_folds: int | None = None,
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.parts = parts
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        validation_data: None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the parts and their weights.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Numbers, categories, missing values.
+        y : target of n rows
+            See ``lifemix.make_target``.
+        sample_weight : array-like of shape (n,), optional
+            Case weights; a row of weight 0 is left out.
+        validation_data : None
+            Not supported: every row is held out once to weight the parts.
+        groups : array-like of shape (n,), optional
+            The subject of each row, unless the target has it.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        """
+        if isinstance(X, TableSource):
+            raise CovariateError(
+                "LifeMix needs a table in memory; got a TableSource. Use DeepSurvivalMachines, or "
+                "read a sample of the rows with pandas."
+            )
+        if validation_data is not None:
+            raise SettingError(
+                "LifeMix takes no validation_data, because it holds out every row once to weight its "
+                "parts; got some. Leave it out, or use DeepSurvivalMachines."
+            )
+        return super().fit(X, y, sample_weight, groups)  # type: ignore[arg-type]  # refuses None
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -162,6 +211,10 @@ class LifeMix(WrappingModel):
         return dict(zip(self.part_names_.tolist(), self.shares_.tolist(), strict=True))
 
     def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
+        with progress_bar() if self.verbose else nullcontext():
+            self._fit_parts(x, target, weight)
+
+    def _fit_parts(self, x: Any, target: Target, weight: FloatArray) -> None:
         seed = draw_seed(self.random_state)
         rows = np.flatnonzero((weight > 0) & target.informative)
         x, target, weight = take_rows(x, rows), target.take(rows), weight[rows]
@@ -186,13 +239,15 @@ class LifeMix(WrappingModel):
         self.shares_ = np.array([shares[name] for name in names])
         self.dropped_ = np.array([name for name in fits if name not in names], dtype=object)
         models_of_parts = []
-        for name in names:
+        for number, name in enumerate(names):
+            report_progress("fitting the chosen parts to all rows", number, len(names))
             if _is_boosting(parts[name]):  # the mean of several sets of trees is better
                 models_of_parts.append(fits[name].models)
             else:
                 model = with_seed(clone(parts[name]), seed)
                 options = {} if sample_weight is None else {"sample_weight": sample_weight}
                 models_of_parts.append([model.fit(x, y, **options)])
+        report_progress("fitting the chosen parts to all rows", len(names), len(names))
         self.models_ = list(chain.from_iterable(models_of_parts))
         self.part_of_ = np.repeat(
             np.arange(len(names)), [len(models) for models in models_of_parts]
@@ -243,6 +298,40 @@ class LifeMix(WrappingModel):
 
         """
         return self._average(self.preprocess(X))
+
+    def predict_survival_function(
+        self,
+        X: TableLike,
+        times: ArrayLike | None = None,
+        return_std: bool = False,
+        *,
+        return_array: bool = False,
+    ) -> Any:
+        """Return ``P(T > t | x)``, T the time of the first event of any type.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,), optional
+            None returns the curves as functions of time, one per row, as in scikit-survival.
+        return_std : bool, default False
+            Not supported: parts of different kinds are no sample of one model.
+        return_array : bool, default False
+            Whether to return an array at ``event_times_`` if ``times`` is None.
+
+        Returns
+        -------
+        array of shape (n, n_times), or of n functions
+            Probabilities.
+
+        """
+        if return_std:
+            raise SettingError(
+                "LifeMix has no return_std, because parts of different kinds are no sample of one "
+                "model; got return_std=True. Use DeepSurvivalMachines."
+            )
+        return super().predict_survival_function(X, times, return_array=return_array)
 
     def _average(self, x: Any) -> AverageDistribution:
         """Return the average of the continuous distributions and of the joined step curves."""

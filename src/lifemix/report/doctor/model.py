@@ -166,7 +166,8 @@ def _findings(
             "note",
             f"Only {counted(len(usable), 'row')} were followed from the origin with exact times; "
             f"calibration needs at least {_MIN_ROWS}.",
-            "Judge such data by log_likelihood on held-out rows.",
+            "Judge such data by log_likelihood on held-out rows"
+            f"{'.' if mixture is not None else ', which DeepSurvivalMachines has.'}",
         )
         return
     X, target = take_rows(X, usable), target.take(usable)
