@@ -10,7 +10,7 @@ from typing import Any
 
 from .harness import Table, machine, one_thread, result_path, save
 
-NAMES = ("step", "predict", "metrics", "growth", "fit")
+NAMES = ("step", "predict", "latency", "metrics", "growth", "fit")
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN = "<!-- benchmarks: begin, written by `python -m benchmarks --report` -->"
 END = "<!-- benchmarks: end -->"
