@@ -2,6 +2,7 @@
 
 import pytest
 
+from commands import COLUMNS
 from lifemix.cli.options import (
     NetworkOptions,
     OutcomeOptions,
@@ -51,3 +52,10 @@ def test_settings_are_those_of_python():
     }
     with pytest.raises(SettingError, match="--hidden must be widths"):
         NetworkOptions(hidden="many").settings()
+
+
+@pytest.mark.parametrize("command", [["fit", "-o", "m.safetensors"], ["compare"]])
+def test_zero_processes_are_refused(command, data, refused):
+    name, *output = command
+    message = refused(name, data, *COLUMNS, "--jobs", 0, *output)
+    assert "-1 for one per core; got 0" in message

@@ -387,4 +387,4 @@ def test_lifemix_can_replace_deep_survival_machines():
         if name.startswith("_") or not callable(method) or name in network_only:
             continue
         parameters = inspect.signature(method).parameters
-        assert list(inspect.signature(getattr(LifeMix, name)).parameters) == list(parameters), name
+        assert set(inspect.signature(getattr(LifeMix, name)).parameters) == set(parameters), name

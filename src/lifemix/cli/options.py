@@ -69,6 +69,12 @@ def output_path(*suffixes: str) -> Callable[[Path | None], Path | None]:
     return check
 
 
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("pass the number of processes, or -1 for one per core; got 0")
+    return jobs
+
+
 Data = Annotated[
     Path,
     typer.Argument(
@@ -102,7 +108,10 @@ Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Jobs = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", help="Processes to use; -1: one per core. The result is the same."
+        "--jobs",
+        "-j",
+        help="Processes to use; -1: one per core. The result is the same.",
+        callback=_check_jobs,
     ),
 ]
 FromDisk = Annotated[

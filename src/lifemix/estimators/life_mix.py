@@ -169,8 +169,8 @@ class LifeMix(WrappingModel):
         X: TableLike,
         y: TargetLike | None = None,
         sample_weight: ArrayLike | None = None,
-        validation_data: None = None,
         groups: ArrayLike | None = None,
+        validation_data: None = None,
     ) -> Self:
         """Fit the parts and their weights.
 
@@ -182,10 +182,10 @@ class LifeMix(WrappingModel):
             See ``lifemix.make_target``.
         sample_weight : array-like of shape (n,), optional
             Case weights; a row of weight 0 is left out.
-        validation_data : None
-            Not supported: every row is held out once to weight the parts.
         groups : array-like of shape (n,), optional
             The subject of each row, unless the target has it.
+        validation_data : None
+            Not supported: every row is held out once to weight the parts.
 
         Returns
         -------
