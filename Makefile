@@ -36,6 +36,7 @@ check: $(READY)  ## style, types, import direction
 	$(BIN)/python -m pytest tests/repository/test_layers.py
 
 docs: $(READY)  ## the documentation site, to build/docs/index.html
+	rm -rf docs/api/generated
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 paper: $(READY)  ## a small version of the paper's experiment on SUPPORT

@@ -1,4 +1,4 @@
-"""Run benchmarks: ``python -m benchmarks [NAME ...] [--quick]``; ``--report`` writes the tables into the docs."""
+"""Run benchmarks: ``python -m benchmarks [NAME ...] [--quick]``; ``--report`` writes the tables into performance.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from .harness import Table, machine, one_thread, result_path, save
 
 NAMES = ("step", "predict", "latency", "metrics", "growth", "fit")
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+PAGE = Path(__file__).parent / "performance.md"
 BEGIN = "<!-- benchmarks: begin, written by `python -m benchmarks --report` -->"
 END = "<!-- benchmarks: end -->"
 
@@ -66,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; default all")
     parser.add_argument("--quick", action="store_true", help="smaller runs, minutes at most")
-    parser.add_argument("--report", action="store_true", help="only write docs/performance.md")
+    parser.add_argument(
+        "--report", action="store_true", help="only write benchmarks/performance.md"
+    )
     options = parser.parse_args()
     unknown = set(options.names) - set(NAMES)
     if unknown:

@@ -12,13 +12,20 @@ project = "lifemix"
 author = copyright = "the lifemix authors"  # noqa: A001
 release = version = lifemix.__version__
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "mathtext",
 ]
-exclude_patterns = ["_ext", "figures"]
+exclude_patterns = ["_ext", "_templates", "figures"]
+templates_path = ["_templates"]
+
+nb_execution_mode = "force"  # the tutorials run in every build; a cell that fails stops it
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_in_temp = True
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -44,3 +51,14 @@ html_css_files = ["lifemix.css"]
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def skip_foreign_members(app, what, name, obj, skip, options):
+    """Leave out the methods that scikit-learn gives its estimators."""
+    module = getattr(obj, "__module__", None) or "lifemix"
+    return skip or not module.startswith("lifemix")
+
+
+def setup(app):
+    """Connect the events of the build."""
+    app.connect("autodoc-skip-member", skip_foreign_members)

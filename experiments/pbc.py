@@ -2,7 +2,7 @@
 
 312 patients of a trial with 1,945 visits; death is the event, a transplantation censors. ``python -m experiments.pbc``
 compares risks of death within two years of a landmark in repeated folds. ``results/pbc.json`` has the results of
-``docs/histories.md``, which include auton-survival's recurrent model.
+``experiments/pbc.md``, which include auton-survival's recurrent model.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Every training fold is split once more. The inner validation rows decide when training stops, and which settings are
 selected without the test fold. Artificial censoring applies only to the rows that models are trained on, never to the
-inner validation rows or the test rows; only this agrees with the paper's scores (``docs/decisions-experiments.md``).
-Every model gets the same training rows.
+inner validation rows or the test rows; only this agrees with the paper's scores
+(``docs/decisions/readings-of-the-paper.md``). Every model gets the same training rows.
 
 Horizons are quantiles of the event times of the whole data set, as in the paper's tables (SUPPORT: 14, 58, 252 days).
 """

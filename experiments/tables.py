@@ -1,4 +1,4 @@
-"""Tables of cells and comparisons, and the numbers of README and docs.
+"""Tables of cells and comparisons, and the numbers of the README and of ``experiments/paper.md``.
 
 ``python -m experiments.tables`` writes the numbers between ``<!-- written by COMMAND: NAME -->`` and ``<!-- end -->``
 from the records in ``results``.
@@ -248,13 +248,13 @@ def count_table(cells: Frame) -> Table:
     return Table("How often our models are ahead", heads, rows, note)
 
 
-def behind_table(pairs: Frame, title: str = "") -> Table:
+def behind_table(pairs: Frame) -> Table:
     """Return every comparison in which one of our models is significantly behind, before Holm's correction."""
     rows = [
         (
             model_title(pair["model"]),
             model_title(pair["rival"]),
-            title or data_title(pair["data"]),
+            data_title(pair["data"]),
             cell_name(pair),
             _short(pair["mean"], 4),
             _short(pair["mean_rival"], 4),
@@ -291,7 +291,7 @@ def comparison_tables(cells: Frame) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-# The numbers of README and docs.
+# The numbers of the README and of experiments/paper.md.
 
 FOLDERS = {
     "support": "SUPPORT",
@@ -309,7 +309,7 @@ PAPER_FOLDERS = {
     "synthetic-original": "SYNTHETIC",
     "transfer-original": "transfer",
 }
-README_ROWS = (
+SUPPORT_ROWS = (
     ("DSM as printed in the paper", "dsm", "published"),
     ("DSM with the paper's settings and selection, here", "dsm", "paper"),
     ("DSM, `DeepSurvivalMachines()`", "default", "fixed"),
@@ -324,6 +324,13 @@ README_ROWS = (
     ("martingale forest, `baselines.MartingaleForest`", "our-forest", "nested"),
     ("DeepHit", "deephit", "fixed"),
     ("DeepSurv", "deepsurv", "fixed"),
+    ("Cox", "cph", "fixed"),
+)
+README_ROWS = (
+    ("DSM as printed in the paper", "dsm", "published"),
+    ("`DeepSurvivalMachines()`", "default", "fixed"),
+    ("`LifeMix()`: DSM, Cox, boosted trees and a forest, weighted", "lifemix", "fixed"),
+    ("gradient boosting", "boosting", "fixed"),
     ("Cox", "cph", "fixed"),
 )
 
@@ -345,12 +352,12 @@ def _means(cells: Frame, measure: str) -> str:
     return " / ".join(map(_short, cells.loc[cells["measure"] == measure, "mean"]))
 
 
-def support() -> str:
-    """Return the table of SUPPORT in the README."""
+def support(models: Iterable[tuple[str, str, str]] = SUPPORT_ROWS) -> str:
+    """Return measures on SUPPORT; models are title, model and selection of each row."""
     cells = pd.concat([stored_cells("support"), published_cells(["support"])])
     cells = cells[cells["censoring"] == 0]
     rows = []
-    for title, model, selection in README_ROWS:
+    for title, model, selection in models:
         row = cells[(cells["model"] == model) & (cells["selection"] == selection)]
         rows.append((title, _means(row, "ctd"), _means(row, "brier")))
     heads = ("model", "C^td (higher is better)", "Brier score (lower is better)")
@@ -362,27 +369,6 @@ def comparisons() -> str:
     tables = {title: count_table(stored_cells(folder)) for folder, title in FOLDERS.items()}
     rows = [(title, *row) for title, table in tables.items() for row in table.rows]
     return Table("", ("data", *tables["SUPPORT"].heads), rows).markdown()
-
-
-def behind_rivals() -> str:
-    """Return every comparison in which a model of ours is significantly behind a rival."""
-    tables = [
-        behind_table(against_rivals(stored_cells(folder)), title)
-        for folder, title in FOLDERS.items()
-    ]
-    return Table("", tables[0].heads, [row for table in tables for row in table.rows]).markdown()
-
-
-def behind_paper() -> str:
-    """Return every cell in which a model of ours is below the paper's DSM by more than one standard error."""
-    rows = []
-    for folder, title in FOLDERS.items():
-        differences = against_paper(stored_cells(folder))
-        for pair in differences[differences["is_behind"]].to_dict("records"):
-            numbers = (_short(pair[name], 4) for name in ("mean", "mean_paper", "error"))
-            rows.append((model_title(pair["model"]), title, cell_name(pair), *numbers))
-    heads = ("ours", "data", "cell", "ours", "paper", "standard error")
-    return markdown_table(heads, rows)
 
 
 def agreement_by_data() -> str:
@@ -464,10 +450,9 @@ def scaling() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    "readme": lambda: support(README_ROWS),
     "support": support,
     "comparisons": comparisons,
-    "behind_rivals": behind_rivals,
-    "behind_paper": behind_paper,
     "agreement": agreement_by_data,
     "odd_brier": implausible_brier,
     "transfer": transfer,
@@ -493,5 +478,5 @@ def write_blocks(page: str, blocks: Mapping[str, Callable[[], str]]) -> None:
 
 
 if __name__ == "__main__":
-    for name in ("README.md", "docs/experiments.md"):
+    for name in ("README.md", "experiments/paper.md"):
         write_blocks(name, BLOCKS)

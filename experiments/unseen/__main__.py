@@ -1,4 +1,4 @@
-"""Run models on the tables, or write what is recorded into ``docs/lifemix-model.md``."""
+"""Run models on the tables and report them; ``experiments/unseen.md`` has the confirming tables."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ def main(
     folds: int = 5,
     repeats: int = 2,
     jobs: int = 1,
-    report_only: Annotated[bool, typer.Option("--report", help="Only write the docs.")] = False,
+    report_only: Annotated[
+        bool, typer.Option("--report", help="Report the records; run nothing.")
+    ] = False,
 ) -> None:
-    """Run the models of which records are missing, then print the report; with --report write it into the docs."""
+    """Run the models of which records are missing, and print the report."""
     path = ROOT / "results" / "unseen" / f"{tables}.jsonl"
     names = {"choosing": CHOOSING, "confirming": CONFIRMING}[tables]
     selected = models.split(",")
     if not report_only:
         run(path, missing_cases(path, names, selected, folds, repeats), jobs)
     text = report(with_failures(current_records(path, names, selected)))
-    if report_only:
-        write_blocks("docs/lifemix-model.md", {tables: lambda: text})
+    if report_only and tables == "confirming":
+        write_blocks("experiments/unseen.md", {tables: lambda: text})
     else:
         typer.echo(text)
 

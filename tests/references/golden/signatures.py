@@ -14,6 +14,7 @@ __all__ = ["api_difference", "signatures"]
 DIRECTIVE = re.compile(
     r"^\.\. auto(module|class|function|data|exception):: ([\w.]+)(?:\(.*\))?$((?:\n   .*)*)", re.M
 )
+SUMMARY = re.compile(r"^   (lifemix\.[\w.]+)$", re.M)  # a name in an autosummary
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -25,7 +26,10 @@ def signatures(checkout: Path) -> dict[str, str]:
     for name in lifemix.__all__:
         public |= _described(f"lifemix.{name}", getattr(lifemix, name))
     for page in sorted((checkout / "docs" / "api").glob("*.rst")):
-        for kind, name, options in DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        for name in SUMMARY.findall(text):
+            public |= _described(name, _resolve(name))
+        for kind, name, options in DIRECTIVE.findall(text):
             if kind != "module" or ":no-members:" not in options:
                 public |= _described(name, _resolve(name))
     return dict(sorted((public | _commands()).items()))

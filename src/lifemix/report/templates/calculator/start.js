@@ -21,7 +21,7 @@ function about(content) {
   add(fields.some((field) => field.indicator), "The model also uses whether a value is missing.");
   add(content.observed, "The last column of the table shows the risk observed in all training subjects.");
   add(several, "The probability of an event is that of its coming first (cumulative incidence).");
-  add(many, "The shaded range is the spread of the networks; it is too narrow for a confidence interval.");
+  add(many, "The shaded range is the spread of the ensemble members; it is too narrow for a confidence interval.");
   const names = unused.map((field) => field.name).join(", ");
   add(names, `Columns without effect, constant in training: ${names}.`);
   byId("about").append(...lines.map((text) => make("p", { text })));
