@@ -95,16 +95,6 @@ def test_categories_go_in_as_the_preprocessor_codes_them():
     model = quick().fit(X, target())
     found = run(export_survival(model, TIMES), model.preprocessor_.transform(X))
     np.testing.assert_allclose(found, model.predict_survival_function(X, TIMES), atol=1e-6)
-    with pytest.raises(SettingError, match=r"categories in \['sex'\].*inputs='matrix'"):
-        export_survival(model, TIMES, inputs="table")
-
-
-def test_matrix_can_be_asked_for():
-    model = quick().fit(numbers(), target())
-    found = run(
-        export_survival(model, TIMES, inputs="matrix"), model.preprocessor_.transform(numbers())
-    )
-    np.testing.assert_allclose(found, model.predict_survival_function(numbers(), TIMES), atol=1e-6)
 
 
 @pytest.mark.parametrize("preprocessor", [None, StandardScaler()], ids=["none", "own"])
@@ -176,7 +166,5 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
         export_survival(model, TIMES, event=2)
     with pytest.raises(InputError, match="finite and >= 0"):
         export_survival(model, [-1.0])
-    with pytest.raises(SettingError, match="one of 'auto', 'table', 'matrix'; got 'rows'"):
-        export_survival(model, TIMES, inputs="rows")
     with pytest.raises(InputError, match="cannot be written"):
         export_survival(model, TIMES, tmp_path / "no folder" / "x.pt2")

@@ -7,7 +7,6 @@ import math
 import os
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 import lifemix
 
 from ._types import FloatArray
-from .checks import Choice, check_event, check_times
+from .checks import check_event, check_times
 from .errors import SettingError
 from .estimators import DeepSurvivalMachines
 from .estimators.fitted_network import FittedNetwork
@@ -46,14 +45,16 @@ def export_survival(
     path: str | os.PathLike[str] | None = None,
     *,
     event: int | None = None,
-    inputs: Literal["auto", "table", "matrix"] = "auto",
 ) -> torch.export.ExportedProgram:
     """Return a program of PyTorch that computes ``S(t | x)`` at fixed times; optionally write it.
 
     The file runs where lifemix is not installed: ``torch.export.load(path).module()(rows)``, rows
-    in float64. Rows so far from training that ``predict`` refuses them become NaN. An encoder of
-    the user is included if ``torch.export`` supports it, a primitive of the user if its functions
-    do not branch on values.
+    in float64. If all columns of X hold numbers, the program takes these columns, NaN where a value
+    is missing, and includes the preprocessor; otherwise it takes the output of
+    ``model.preprocessor_.transform(X)``. The extra file ``lifemix.json`` in the file says which
+    (``inputs`` is ``"table"`` or ``"matrix"``) and names the inputs. Rows so far from training that
+    ``predict`` refuses them become NaN. An encoder of the user is included if ``torch.export``
+    supports it, a primitive of the user if its functions do not branch on values.
 
     Parameters
     ----------
@@ -65,11 +66,6 @@ def export_survival(
         Where to write the program, usually with the suffix ``.pt2``.
     event : int, optional
         The cumulative incidence of this event type instead of survival.
-    inputs : {"auto", "table", "matrix"}, default "auto"
-        ``"table"``: the program takes the columns of X, NaN where a value is missing, and includes
-        the preprocessor; categories are not possible then. ``"matrix"``: it takes the output of
-        ``model.preprocessor_.transform(X)``. ``"auto"``: the table if possible. The extra file
-        ``lifemix.json`` in the file holds the choice and the names of the inputs.
 
     Returns
     -------
@@ -79,7 +75,7 @@ def export_survival(
     Raises
     ------
     SettingError
-        If the model is not a fitted ``DeepSurvivalMachines``, or the table cannot go into a program.
+        If the model is not a fitted ``DeepSurvivalMachines`` for tables.
     InputError
         If times or event cannot be used.
 
@@ -111,18 +107,13 @@ def export_survival(
         )
     checked_times = check_times(times)
     event = None if event is None else check_event(event, model.n_events_)
-    Choice("auto", "table", "matrix")("inputs", inputs)
-    obstacle = _obstacle(preprocessor)
-    if inputs == "table" and obstacle:
-        raise SettingError(
-            f"a program takes tables of numbers only, and this model has {obstacle}. Use "
-            "inputs='matrix' and give the program what model.preprocessor_.transform(X) gives."
-        )
-    kind = "matrix" if inputs == "matrix" or obstacle else "table"
+    kind = "table" if type(preprocessor) is Passthrough else "matrix"
     prepare: nn.Module = nn.Identity()
-    if kind == "table" and isinstance(preprocessor, TabularPreprocessor):
-        prepare = _TablePreparation(preprocessor.columns_)
-        names = [column.name for column in preprocessor.columns_]
+    columns = preprocessor.columns_ if type(preprocessor) is TabularPreprocessor else ()
+    if columns and all(column.levels is None for column in columns):
+        kind = "table"
+        prepare = _TablePreparation(columns)
+        names = [column.name for column in columns]
     elif hasattr(preprocessor, "get_feature_names_out"):
         names = [str(name) for name in preprocessor.get_feature_names_out()]
     else:
@@ -146,16 +137,6 @@ def export_survival(
     return exported
 
 
-def _obstacle(preprocessor: Any) -> str:
-    """Return what prevents the preprocessor from being part of a program, or ""."""
-    if type(preprocessor) is Passthrough:
-        return ""
-    if type(preprocessor) is not TabularPreprocessor:
-        return f"a {type(preprocessor).__name__}"
-    labels = [column.name for column in preprocessor.columns_ if column.levels is not None]
-    return f"categories in {labels}" if labels else ""
-
-
 class _TablePreparation(nn.Module):
     """Fill, scale (or encode by bins) and mark missing values, as ``TabularPreprocessor`` does.
 
@@ -165,28 +146,24 @@ class _TablePreparation(nn.Module):
 
     fills: Tensor
     sources: Tensor
-    pieces: Tensor
+    pieces: Tensor  # low, high, start, width and shift of each output
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         super().__init__()
-        sources: list[int] = []
-        pieces: list[tuple[float, ...]] = []  # low, high, start, width, shift
-        for index, column in enumerate(columns):
-            column_pieces: list[tuple[float, ...]] = []
+        outputs: list[tuple[float, ...]] = []  # number of the source, then its piece
+        for number, column in enumerate(columns):
             if column.knots is not None:
                 for low, high in pairwise(column.knots):
-                    column_pieces.append((low, high, low, high - low, 0.5))
+                    outputs.append((number, low, high, low, high - low, 0.5))
             elif column.kind == "numeric":
-                column_pieces.append((-math.inf, math.inf, column.mean, column.scale, 0.0))
-            sources += [index] * len(column_pieces)
+                outputs.append((number, -math.inf, math.inf, column.mean, column.scale, 0.0))
             if column.indicator:
-                column_pieces.append((-math.inf, math.inf, 0.0, 1.0, 0.0))
-                sources.append(len(columns) + index)
-            pieces += column_pieces
+                outputs.append((len(columns) + number, -math.inf, math.inf, 0.0, 1.0, 0.0))
+        sources, *pieces = zip(*outputs, strict=True)
         fills = [column.fill if column.kind == "numeric" else 0.0 for column in columns]
         self.register_buffer("fills", torch.tensor(fills, dtype=torch.float64))
         self.register_buffer("sources", torch.tensor(sources))
-        self.register_buffer("pieces", torch.tensor(pieces, dtype=torch.float64).T.contiguous())
+        self.register_buffer("pieces", torch.tensor(pieces, dtype=torch.float64))
 
     def forward(self, table: Tensor) -> Tensor:
         """Return the inputs of the network, ``[rows, inputs]``."""
@@ -243,8 +220,6 @@ class _Program(nn.Module):
         weights = log_weights.exp()[..., None, :]
         if self.event is None:
             probability = _joint_survival(weights, components, self.log_times).mean(1)
-        elif log_weights.shape[2] == 1:
-            probability = 1 - _joint_survival(weights, components, self.log_times).mean(1)
         else:
             probability = _incidence(weights, components, self.log_times, self.event - 1)
         return torch.where(is_usable, probability, torch.nan)

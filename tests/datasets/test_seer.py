@@ -228,9 +228,8 @@ def test_case_listing_with_names(tmp_path, delimiter):
     )
 
 
-def test_case_listing_without_names(tmp_path):
+def test_case_listing_without_names_is_refused(tmp_path):
     path = write_listing(tmp_path / "export.txt", header=False)
-    check_listing(load_seer(path, covariates=CHOSEN, columns=list(LISTING)))
     with pytest.raises(CovariateError, match=r"first line must hold the names.*'7', 'Los Angeles"):
         load_seer(path)
 

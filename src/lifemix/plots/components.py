@@ -141,7 +141,7 @@ def component_curves(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 2))
     >>> y = make_target(rng.exponential(np.exp(X[:, 0])), np.ones(50, dtype=int))
-    >>> model = DeepSurvivalMachines(k=3, hidden=(), max_epochs=2, random_state=0).fit(X, y)
+    >>> model = DeepSurvivalMachines(k=3, hidden=(), n_members=1, max_epochs=2).fit(X, y)
     >>> distribution = model.predict_distribution(X)
     >>> weights, densities = plots.component_curves(distribution, [0.5, 1.0], row=7)
     >>> weights.shape, densities.shape
