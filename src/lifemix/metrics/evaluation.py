@@ -343,19 +343,12 @@ def marginal_risk(y_train: Target, times: FloatArray, event: int | None) -> Floa
 
 def _at_each_horizon(metric: Callable[..., float]) -> Callable[..., FloatArray]:
     """Return the measure that evaluates a metric at one horizon after the other."""
-
-    def measure(
-        y_train: Target,
-        y_test: Target,
-        risk: FloatArray,
-        horizons: FloatArray,
-        event: int,
-        **options: Any,
-    ) -> FloatArray:
-        columns = zip(risk.T, horizons.tolist(), strict=True)
-        return np.array([metric(y_train, y_test, x, t, event, **options) for x, t in columns])
-
-    return measure
+    return lambda y_train, y_test, risk, horizons, event, **options: np.array(
+        [
+            metric(y_train, y_test, risk_at_time, time, event, **options)
+            for risk_at_time, time in zip(risk.T, horizons.tolist(), strict=True)
+        ]
+    )
 
 
 def _of_survival(score: Callable[..., Any], reference: str | None = None) -> Callable[..., Any]:
@@ -395,20 +388,6 @@ def _observed_expected(
     return np.divide(observed_risk, mean, out=np.full(len(mean), np.nan), where=mean > 0)
 
 
-def _calibration_index(
-    y_train: Target, y_test: Target, risk: FloatArray, horizon: float, event: int
-) -> float:
-    return integrated_calibration_index(y_test, risk, horizon, event)
-
-
-def _d_calibration(y_test: Target, survival: FloatArray) -> float:
-    return d_calibration(y_test, survival).statistic
-
-
-def _d_calibration_p(y_test: Target, survival: FloatArray) -> float:
-    return d_calibration(y_test, survival).p_value
-
-
 for _measure in (
     Measure(
         "concordance_td",
@@ -435,7 +414,7 @@ for _measure in (
         "D-calibration statistic",
         None,
         "own_time",
-        _d_calibration,
+        lambda y_test, survival: d_calibration(y_test, survival).statistic,
         has_interval=False,
     ),
     Measure(
@@ -443,7 +422,7 @@ for _measure in (
         "D-calibration p-value",
         None,
         "own_time",
-        _d_calibration_p,
+        lambda y_test, survival: d_calibration(y_test, survival).p_value,
         has_interval=False,
     ),
     Measure(
@@ -454,7 +433,14 @@ for _measure in (
         _observed_expected,
         standard=False,
     ),
-    Measure("ici", "ICI", "lower", "horizon", _at_each_horizon(_calibration_index), standard=False),
+    Measure(
+        "ici",
+        "ICI",
+        "lower",
+        "horizon",
+        _at_each_horizon(lambda y_train, *arguments: integrated_calibration_index(*arguments)),
+        standard=False,
+    ),
     Measure(
         "marginal_brier",
         "Brier score, marginal curve",
