@@ -207,19 +207,33 @@ def _influence(
 ) -> FloatArray:
     """Return the contribution of each row to the score, ``[n_rows, n_inputs]``: ``eta + psi``.
 
-    Fine and Gray (1999): eta_i is the integral of ``(x_i - mean(t)) w_i(t)`` against the martingale
-    of the event, with r = exp(x'b). psi_i, from the estimated censoring curve, is the integral of
-    ``q(u) / (rows at risk at u)`` against the martingale of the censoring. q(u) is the derivative
-    of the score by the censoring hazard at u, through the rows with an event of another type before
-    u: the sum over them of ``r / G(T-)`` times the integral of ``(x - mean(t)) G(t-) dH(t)`` from u
-    on.
+    r: the hazard ratio of each row, exp(x'b). After Fine and Gray (1999): eta_i is the integral of
+    ``(x_i - mean(t)) w_i(t)`` against the martingale of the event; psi_i comes from the estimated
+    censoring curve.
     """
     rx = r[:, None] * x
     means = sets.over_rows(rx) / sets.over_rows(r)[:, None]
     eta = r[:, None] * sets.over_times(means * hazard[:, None])
     eta -= rx * sets.over_times(hazard)[:, None]
     eta[terms.rows] += x[terms.rows] - means[terms.row_time]
+    return eta + _influence_by_censoring(rx, r, means, hazard, target, sets, terms)
 
+
+def _influence_by_censoring(
+    rx: FloatArray,
+    r: FloatArray,
+    means: FloatArray,
+    hazard: FloatArray,
+    target: Target,
+    sets: RiskSets,
+    terms: Terms,
+) -> FloatArray:
+    """Return psi: the integral of ``q(u) / (rows at risk at u)`` against the censoring martingale.
+
+    q(u) is the derivative of the score by the censoring hazard at u. It acts through the rows with
+    an event of another type before u: q(u) is the sum over them of ``r / G(T-)`` times the integral
+    of ``(x - mean(t)) G(t-) dH(t)`` from u on.
+    """
     is_censored = target.event == 0
     censoring_times, counts = np.unique(target.time[is_censored], return_counts=True)
     n_other = np.searchsorted(target.time[sets.other_rows], censoring_times)
@@ -235,4 +249,4 @@ def _influence(
     until = np.searchsorted(censoring_times, target.time, side="right")
     psi = -prefix_sums(q * (counts / at_risk)[:, None])[until]
     psi[is_censored] += q[until[is_censored] - 1]
-    return eta + psi
+    return psi

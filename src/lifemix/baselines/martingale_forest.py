@@ -174,19 +174,22 @@ def martingale_residuals(target: Target, weight: FloatArray, n_events: int) -> F
 def observed_intervals(
     target: Target, ends: FloatArray
 ) -> tuple[IntArray, IndexArray, IndexArray, FloatArray, FloatArray]:
-    """Return event, first and last interval of each row, and the shares of both not observed.
+    """Return event, first and last interval of each row, and the unobserved share of these two.
 
-    An interval with an event counts fully. Rows observed beyond the last end have no event, and the
-    number of intervals as their last.
+    Unobserved is the part of the first interval before entry, and that of the last one after a
+    censoring; an interval with the event counts as observed throughout. Rows observed beyond the
+    last end have no event, and the number of intervals as their last.
     """
     starts = np.append(0.0, ends)
     widths = np.append(np.diff(ends, prepend=0.0), np.inf)
     first = np.searchsorted(ends, target.entry, side="right")
     last = np.searchsorted(ends, target.time, side="left")
     event = np.where(last < len(ends), target.event, 0)
-    is_full = (event > 0) & (first == last)
-    before_entry = np.where(is_full, 0.0, (target.entry - starts[first]) / widths[first])
-    after_time = np.where(event > 0, 0.0, 1.0 - (target.time - starts[last]) / widths[last])
+    has_event = event > 0
+    before_entry = (target.entry - starts[first]) / widths[first]
+    before_entry[has_event & (first == last)] = 0.0
+    after_time = 1.0 - (target.time - starts[last]) / widths[last]
+    after_time[has_event] = 0.0
     return event, first, last, before_entry, after_time
 
 

@@ -376,11 +376,13 @@ def _covariate(
     field: Mapping[str, Any] | None,
 ) -> pd.Series[Any]:
     """Return a column as numbers or categories."""
-    codes = field["unknown"] if field else []
     if unknown == "missing":
+        codes = field["unknown"] if field else []
         text = text.mask(text.isin(_UNKNOWN_LABELS) | text.str.lstrip("0").isin(codes))
-    has_age_groups = text.str.fullmatch(r"\d+-\d+ years").any()
-    if not is_numeric and not (field and field["is_numeric"] and not has_age_groups):
+    if field and field["is_numeric"]:
+        has_age_groups = text.str.fullmatch(r"\d+-\d+ years").any()
+        is_numeric = is_numeric or not has_age_groups
+    if not is_numeric:
         return text.astype("category")
     ages = text.str.extract(r"^(\d+)\+? years$", expand=False)  # "063 years", "90+ years"
     return _to_numbers(ages.fillna(text).mask(text.isin(_UNKNOWN_LABELS)), name)
