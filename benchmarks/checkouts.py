@@ -121,10 +121,10 @@ def pages_and_commands(folder: Path) -> dict[str, Call]:
     table = data.X.assign(time=data.y["time"], event=event)
     table.to_csv(folder / "support.csv", index=False)
     command = ["fit", str(folder / "support.csv"), "--time", "time", "--event", "event"]
-    command += ["--model", "cox", "--force", "-o", str(folder / "cox.safetensors")]
+    command += ["--force", "-o", str(folder / "model.safetensors")]
 
-    def fit_on_the_command_line() -> None:
-        result = CliRunner().invoke(cli.app, command)
+    def fit_on_the_command_line(*options: str) -> None:
+        result = CliRunner().invoke(cli.app, [*command, *options])
         if result.exit_code != 0:
             raise RuntimeError(result.output)
 
@@ -133,6 +133,7 @@ def pages_and_commands(folder: Path) -> dict[str, Call]:
         "report": partial(report.write_report, model, X, y, folder / "report.html"),
         "calculator": partial(report.write_calculator, model, folder / "calculator.html"),
         "lifemix fit, SUPPORT": fit_on_the_command_line,
+        "lifemix fit --model cox, SUPPORT": partial(fit_on_the_command_line, "--model", "cox"),
     }
 
 

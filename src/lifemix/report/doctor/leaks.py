@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from scipy.stats import spearmanr
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata, spearmanr
 
 from ..._types import FloatArray
 from ...metrics import concordance, nelson_aalen
@@ -100,8 +99,10 @@ def _signs(
         ]
     for rows, is_positive, text in questions:
         positive = is_positive[rows]
-        if min(positive.sum(), (~positive).sum()) >= _MIN_ROWS:
-            area = float(roc_auc_score(positive, score[rows]))
+        n_positive, n_negative = positive.sum(), (~positive).sum()
+        if min(n_positive, n_negative) >= _MIN_ROWS:
+            mean_rank = rankdata(score[rows])[positive].mean()
+            area = float(mean_rank - (n_positive + 1) / 2) / n_negative
             area = max(area, 1 - area)
             yield area, f"{text} with an area under the ROC curve of {area:.3f}"
 
