@@ -186,7 +186,7 @@ ESTIMATORS = {
             **dict.fromkeys(("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "n_times"), WHOLE),
             "alpha": POSITIVE,
             "sigma": POSITIVE,
-            "batch_size": WHOLE,
+            "batch_size": OPTIONAL_WHOLE,
             **NETWORK,
         },
         quick={"shared_nodes": 4, "cause_nodes": 4, "n_times": 5, "max_epochs": 2},

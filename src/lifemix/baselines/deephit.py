@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -140,8 +140,8 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         Learning rate of Adam; in epoch e it is ``learning_rate / (1 + decay e)``.
     decay : float, default 0.0
         Decay of the learning rate.
-    batch_size : int, default 256
-        Rows per step.
+    batch_size : int or None, default 256
+        Rows per step; None: all of them.
     max_epochs : int, default 512
         Maximum number of epochs.
     patience : int, default 10
@@ -185,7 +185,6 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         "alpha": Number(above=0.0),
         "sigma": Number(above=0.0),
         "n_times": Whole(1),
-        "batch_size": Whole(1),
         **NetworkModel._rules,
     }
 
@@ -193,21 +192,10 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
     shared_nodes: int = 100
     cause_layers: int = 1
     cause_nodes: int = 100
-    activation: str = "relu"
     alpha: float = 0.5
     sigma: float = 0.1
     n_times: int = 50
-    dropout: float = 0.1
-    batch_norm: bool = True
-    weight_decay: float = 0.0
-    learning_rate: float = 1e-3
-    decay: float = 0.0
-    batch_size: int = 256
-    max_epochs: int = 512
-    patience: int = 10
-    validation_fraction: float = 0.2
-    random_state: int | np.random.Generator | None = 0
-    preprocessor: Any = "auto"
+    learning_rate: float = field(default=1e-3, kw_only=True)
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Choice, Number, Whole, Widths
+from ..checks import Choice, Number, Widths
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
@@ -130,26 +129,13 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
     _rules = {
         "hidden": Widths(),
         "l2": Number(0.0),
-        "batch_size": Whole(1, optional=True),
         **NetworkModel._rules,
     }
 
     _saved = ("_mean_risk",)
 
     hidden: Sequence[int] = (32, 32)
-    activation: str = "relu"
-    dropout: float = 0.1
-    batch_norm: bool = True
     l2: float = 0.0
-    weight_decay: float = 0.0
-    learning_rate: float = 0.01
-    decay: float = 0.0
-    batch_size: int | None = 256
-    max_epochs: int = 512
-    patience: int = 10
-    validation_fraction: float = 0.2
-    random_state: int | np.random.Generator | None = 0
-    preprocessor: Any = "auto"
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -37,8 +38,22 @@ def dense_layers(n_inputs: int, widths: Sequence[int], model: Any) -> nn.Sequent
     return nn.Sequential(*layers)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NetworkModel(Baseline):
     """Base class of models with one network, which is ready to predict after ``fit``."""
+
+    activation: str = "relu"
+    dropout: float = 0.1
+    batch_norm: bool = True
+    weight_decay: float = 0.0
+    learning_rate: float = 0.01
+    decay: float = 0.0
+    batch_size: int | None = 256
+    max_epochs: int = 512
+    patience: int = 10
+    validation_fraction: float = 0.2
+    random_state: int | np.random.Generator | None = 0
+    preprocessor: Any = "auto"
 
     _rules = {
         "activation": Choice(*ACTIVATIONS),
@@ -47,13 +62,12 @@ class NetworkModel(Baseline):
         "weight_decay": Number(0.0),
         "learning_rate": Number(above=0.0),
         "decay": Number(0.0),
+        "batch_size": Whole(1, optional=True),
         "max_epochs": Whole(1),
         "patience": Whole(1),
         "validation_fraction": Number(above=0.0, most=0.9),
         "random_state": Seed(),
     }
-
-    network_: Any
 
     def _new_network(self, n_inputs: int) -> nn.Module:
         raise NotImplementedError
@@ -64,11 +78,10 @@ class NetworkModel(Baseline):
 
     def _train(self, n_inputs: int, target: Target, loss: Callable[[Tensor], Tensor]) -> None:
         """Fit the network; the loss is a mean over the rows that it gets."""
-        model: Any = self  # whose options the subclasses have
-        seed = draw_seed(model.random_state)
-        fraction = model.validation_fraction
+        seed = draw_seed(self.random_state)
+        fraction = self.validation_fraction
         with seeded(seed):
-            self.network_ = self._new_network(n_inputs)
+            self.network_: Any = self._new_network(n_inputs)
             training, validation = train_validation_split(
                 target, fraction=fraction, random_state=seed
             )
