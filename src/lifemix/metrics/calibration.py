@@ -228,7 +228,7 @@ def smooth_risk(target: Target, risk: FloatArray, horizon: float, event: int | N
             f"{n_moved} predicted risks are 0, 1 or within {_MARGIN:g} of them, and were moved "
             "inside for the smooth calibration curve."
         )
-    basis = spline_basis(np.log(-np.log1p(-inside)), _KNOTS)
+    basis = spline_basis(np.log(-np.log1p(-inside)))
     event_times = np.unique(time[kind == 1])
     censoring = censoring_curve(time, kind == 0, events_first=False).before
     weight = np.ones(len(target))
@@ -245,20 +245,20 @@ def smooth_risk(target: Target, risk: FloatArray, horizon: float, event: int | N
     return np.asarray(-np.expm1(-hazard * np.exp(basis @ coefficients)))
 
 
-def spline_basis(x: FloatArray, quantiles: tuple[float, ...]) -> FloatArray:
+def spline_basis(x: FloatArray) -> FloatArray:
     """Return the columns of a restricted cubic spline, each of mean 0 and standard deviation 1.
 
-    The shape is (n, k - 1) for k knots at quantiles of x, beyond which the spline is linear. With
-    fewer than three distinct knots only the linear term remains, and no column if all x are equal.
+    The shape is (n, 2), with three knots at quantiles of x; the spline is linear beyond the outer
+    ones. If knots coincide only the linear term remains, and no column if all x are equal.
     """
-    knots = np.unique(np.quantile(x, quantiles))
+    low, middle, high = np.quantile(x, _KNOTS)
     columns = [x]
-    if len(knots) > 2:
-        second_last, last = knots[-2:]
-        cubes = np.maximum(x[:, None] - knots, 0.0) ** 3  # [n, k]
-        for column, knot in enumerate(knots[:-2]):
-            tail = (last - knot) * cubes[:, -2] - (second_last - knot) * cubes[:, -1]
-            columns.append(cubes[:, column] - tail / (last - second_last))
+    if low < middle < high:
+        from_low, from_middle, from_high = (
+            np.maximum(x - k, 0.0) ** 3 for k in (low, middle, high)
+        )
+        tail = (high - low) * from_middle - (middle - low) * from_high
+        columns.append(from_low - tail / (high - middle))
     basis = np.column_stack(columns)
     deviation = basis.std(axis=0)
     varies = deviation > 1e-10 * np.abs(basis).max(axis=0, initial=1.0)
