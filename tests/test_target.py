@@ -127,7 +127,7 @@ def test_bad_targets_are_refused_with_the_reason(arguments, message):
     ("y", "message"),
     [
         (np.zeros(3), "Give one of"),
-        (None, "Give one of"),
+        (None, "the target y is None. Use make_target"),
         (pd.DataFrame({"a": [1]}), "y needs 'event' and one of 'time', 'duration'"),
         (np.array([(1.0, 2.0)], dtype=[("a", "f8"), ("b", "f8")]), "y needs 'event'"),
     ],

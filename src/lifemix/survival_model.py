@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -416,7 +417,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"  # what sklearn.inspection takes
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.required = True
         tags.input_tags.sparse = True
+        preprocessor = getattr(self, "preprocessor", "auto")  # some models ignore X or pass it on
+        tags.input_tags.allow_nan = preprocessor is not None
+        tags.input_tags.categorical = tags.input_tags.string = isinstance(preprocessor, str)
         return tags
 
     # What subclasses implement.

@@ -333,6 +333,10 @@ def as_target(y: TargetLike) -> Target:
     """
     if isinstance(y, Target):
         return y
+    if y is None:
+        raise TargetError(
+            "a model requires y to be passed, but the target y is None. Use make_target(time, event)."
+        )
     y = as_pandas(y)
     if isinstance(y, pd.DataFrame):
         columns: dict[str, Any] = {str(name): column for name, column in y.items()}

@@ -15,51 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lifemix import DeepSurvivalMachines, make_target
+from lifemix import DeepSurvivalMachines
 from lifemix.splits import EventStratifiedKFold
 
 TIMES = [0.5, 2.0, 8.0]
-
-
-class FromPlainTarget(DeepSurvivalMachines):
-    """Reads the plain target of scikit-learn's checks as survival times, every one an event."""
-
-    def fit(self, X, y, sample_weight=None, validation_data=None):
-        return super().fit(X, _survival_target(y), sample_weight, validation_data)
-
-    def score(self, X, y):
-        return super().score(X, _survival_target(y))
-
-
-def _survival_target(y):
-    if y is None:
-        return None
-    y = np.asarray(y).ravel()
-    codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind in "OU" else y
-    return make_target(np.abs(codes) + 1.0, np.ones(len(codes), dtype=int))
-
-
-# The same list, for readers, is in docs/decisions.md.
-CANNOT_HOLD = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "a row of weight 2 stands once in the shuffled mini-batches and in the held-out part, two rows stand twice; "
-        "the two losses are equal (tests of the likelihood), the random paths of their minimisation are not"
-    ),
-}
-CANNOT_HOLD |= {name.replace("dense", "sparse"): reason for name, reason in CANNOT_HOLD.items()}
-
-
-@parametrize_with_checks(
-    [FromPlainTarget(hidden=(8,), k=2, max_epochs=3)],
-    expected_failed_checks=lambda estimator: CANNOT_HOLD,
-)
-@pytest.mark.filterwarnings(
-    "ignore::lifemix.errors.LifemixWarning", "ignore::sklearn.exceptions.SkipTestWarning"
-)
-def test_scikit_learn_estimator_checks(estimator, check):
-    check(estimator)
 
 
 def test_constructor_only_stores():

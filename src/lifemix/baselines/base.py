@@ -103,7 +103,7 @@ class Baseline(SurvivalModel):
         informative = target.take(rows)
         if not (informative.event > 0).any():
             raise InputError(
-                f"sample_weight must be above 0 in some row with an event; got {len(rows)} rows of "
+                f"sample_weight must be above zero in some row with an event; got {len(rows)} rows of "
                 "positive weight, all of them censored. Give weight to rows with events."
             )
         self._learn_target(informative)

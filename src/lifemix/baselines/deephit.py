@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from .._types import FloatArray
 from ..checks import Choice, Number, Whole
-from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
 from .base import DiscreteTimeModel, interval_ends
@@ -215,21 +214,6 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         """
         Choice(*DEEPHIT_PAPER)("dataset", dataset)
         return cls(**{**DEEPHIT_PAPER[dataset], **settings})
-
-    def transform(self, X: TableLike) -> FloatArray:
-        """Return the last hidden layers of all cause-specific networks, side by side.
-
-        Parameters
-        ----------
-        X : DataFrame or array of n rows
-            The columns of the training data.
-
-        Returns
-        -------
-        float array of shape (n, n_events * cause_nodes)
-            The learned representation.
-        """
-        return self._run(lambda x: self.network_.hidden(x).flatten(1), self.preprocess(X))
 
     def _new_network(self, n_inputs: int) -> DeepHitNetwork:
         return DeepHitNetwork(n_inputs, self.n_events_, len(self.grid_), self)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from .._types import FloatArray
 from ..checks import Choice, Number, Widths
-from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
 from .cox import ProportionalHazardsModel
@@ -162,21 +161,6 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
             "patience": 50,
         }
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
-
-    def transform(self, X: TableLike) -> FloatArray:
-        """Return the last hidden layer, without hidden layers the preprocessed columns.
-
-        Parameters
-        ----------
-        X : DataFrame or array of n rows
-            The columns of the training data.
-
-        Returns
-        -------
-        float array of shape (n, hidden[-1])
-            The learned representation.
-        """
-        return self._run(self.network_.hidden, self.preprocess(X))
 
     def _new_network(self, n_inputs: int) -> RiskNetwork:
         return RiskNetwork(n_inputs, self)

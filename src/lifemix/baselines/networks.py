@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor, nn
 
 from .._types import FloatArray
 from ..checks import Choice, Flag, Number, Seed, Whole
 from ..errors import DivergedError, SettingError
 from ..network import ACTIVATIONS, ActivationModule
+from ..preprocessing import TableLike
 from ..splits import train_validation_split
 from ..target import Target
 from .base import Baseline, check_curves, chunks, draw_seed
@@ -39,7 +41,7 @@ def dense_layers(n_inputs: int, widths: Sequence[int], model: Any) -> nn.Sequent
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NetworkModel(Baseline):
+class NetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):  # type: ignore[misc]
     """Base class of models with one network, which is ready to predict after ``fit``."""
 
     activation: str = "relu"
@@ -68,6 +70,29 @@ class NetworkModel(Baseline):
         "validation_fraction": Number(above=0.0, most=0.9),
         "random_state": Seed(),
     }
+
+    def transform(self, X: TableLike) -> FloatArray:
+        """Return the learned representation.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n, width)
+            The last hidden layer, those of several networks side by side; without hidden layers
+            the preprocessed columns.
+        """
+        return self._represent(self.preprocess(X))
+
+    def _represent(self, x: FloatArray) -> FloatArray:
+        return self._run(lambda rows: self.network_.hidden(rows).flatten(1), x)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._represent(np.zeros((1, self._n_inputs))).shape[1]
 
     def _new_network(self, n_inputs: int) -> nn.Module:
         raise NotImplementedError

@@ -99,7 +99,7 @@ class AalenJohansen(Baseline):
         if n_columns != self.n_features_in_:
             raise CovariateError(
                 f"X has {n_columns} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features."
+                f"{self.n_features_in_} features as input."
             )
         return self._learn_matrix(X)
 

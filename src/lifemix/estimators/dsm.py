@@ -17,7 +17,7 @@ from .._types import FloatArray
 from ..checks import check_same_rows, check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
-from ..errors import InputError, SettingError, TargetError
+from ..errors import InputError, SettingError
 from ..preprocessing import TableLike, TabularPreprocessor
 from ..primitives.mixture import primitive_names
 from ..registry import UserCode, constructor_arguments, register_model
@@ -333,12 +333,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             with prepare_source(self, X) as (prepared, ranks):
                 trained = train(prepared, *options, ranks)
                 return self._set_fitted(prepared, trained)
-        if y is None:
-            raise TargetError(
-                "fit requires y to be passed, but the target y is None. Use make_target(time, "
-                "event)."
-            )
-        target = as_target(y)
+        target = as_target(cast(TargetLike, y))
         training_set = TrainingSet(X, target.grouped(groups), sample_weight, validation_data)
         prepared = prepare(self, training_set)
         trained = train(prepared, *options)
@@ -571,13 +566,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _check_settings(self) -> None:
         super()._check_settings()
         check_combinations(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.preprocessor is not None
-        tags.input_tags.categorical = tags.input_tags.string = isinstance(self.preprocessor, str)
-        tags.target_tags.required = True
-        return tags
 
 
 def _refuse_beside_source(*arguments: Any) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray, IndexArray
@@ -330,6 +331,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 report_progress("cross-validation", n_scored, len(requests))
         shape = len(folds), len(candidates)
         return {name: results[:, i].reshape(shape).T for i, name in enumerate(_RESULTS)}
+
+    def __sklearn_tags__(self) -> Any:
+        return get_tags(self.estimator)
 
     # The best estimator's methods.
 
