@@ -9,10 +9,10 @@ REFERENCE_CHECKOUT := build/golden/$(GOLDEN_REFERENCE)
 OLD ?= $(REFERENCE_CHECKOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs paper bench golden dist versions clean
+.PHONY: help demo test test-slow test-all check docs paper bench golden dist versions clean
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(USER): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -26,8 +26,13 @@ $(READY): $(USER)
 demo: $(USER)  ## check, fit and compare models on SUPPORT; writes a report and a calculator
 	OMP_NUM_THREADS=1 $(BIN)/python examples/demo.py build/demo
 
-test: $(READY)  ## the whole test suite
+test: $(READY)  ## the tests, without slow ones
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-slow: $(READY)  ## tests with a browser, an engine, killed processes, all code of the pages; more random examples
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "slow or hypothesis" --hypothesis-profile thorough
+
+test-all: test test-slow  ## both
 
 check: $(READY)  ## style, types, import direction
 	$(BIN)/ruff check src tests experiments benchmarks examples scripts docs/conf.py docs/_ext docs/figures

@@ -1,4 +1,4 @@
-"""Small settings and primitives of the tests' own; Hypothesis without deadlines, and with fixed draws in builds."""
+"""Small settings, custom primitives, and the number of examples that Hypothesis draws: fixed ones in builds."""
 
 import os
 import sys
@@ -7,17 +7,21 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
-import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
+from helpers import custom_primitives  # noqa: F401, registers them before the tests are collected
 from lifemix.cli import quality
 from lifemix.errors import MissingExtraError
 from lifemix.estimators import life_mix
 from lifemix.estimators import settings as option_settings
 from lifemix.report.page import write_report
 
-settings.register_profile(
-    "lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI"))
-)
-settings.load_profile("lifemix")
+for profile, max_examples in {"quick": 25, "thorough": 100}.items():
+    settings.register_profile(
+        profile,
+        deadline=None,
+        max_examples=max_examples,
+        derandomize=bool(os.environ.get("CI")),
+    )
+settings.load_profile("quick")
 
 _AUTOMATIC_SETTINGS = option_settings.automatic_settings
 _PARTS = life_mix.default_parts

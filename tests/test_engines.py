@@ -117,6 +117,7 @@ def check_scoring(data, score_with, keep, folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the packages themselves
 @pytest.mark.parametrize("backend", CLUSTERS)
 def test_a_cluster_gives_the_same(data, backend, tmp_path):

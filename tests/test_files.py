@@ -57,6 +57,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["model.txt"]
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_and_a_killed_one_frees_the_folder(tmp_path):
     folder = tmp_path / "new"
     with subprocess.Popen(

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from helpers.custom_primitives import members
 from lifemix.incidence import cumulative_incidences, log_incidence_between, means
 from lifemix.primitives import PRIMITIVES, LogNormal, Mixture, Weibull
 from lifemix.primitives.cure import Never
 from lifemix.primitives.mixture import mixed
-from own_primitives import members
 
 FAMILIES = {"weibull": Weibull, "log-normal": LogNormal}
 

@@ -4,6 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.custom_primitives import members
 from lifemix import make_target
 from lifemix.distribution import CompetingDistribution
 from lifemix.errors import SettingError
@@ -16,7 +17,6 @@ from lifemix.likelihood import (
 )
 from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from lifemix.target import Target, as_target
-from own_primitives import members
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 LOG_LOCATION_SCALE = pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from helpers.custom_primitives import Burr, Exponential, Gompertz
 from lifemix import DeepSurvivalMachines, make_target, save
 from lifemix.baselines import DeepSurv
 from lifemix.errors import ModelFileError, SettingError
@@ -12,7 +13,6 @@ from lifemix.network import ACTIVATIONS, ActivationModule, Architecture, Layout,
 from lifemix.primitives import PRIMITIVES, Weibull
 from lifemix.primitives.mixture import choose_families
 from lifemix.training.analytic_gradient import AnalyticLoss
-from own_primitives import Burr, Exponential, Gompertz
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 EVERY = pytest.mark.parametrize("name", ACTIVATIONS)

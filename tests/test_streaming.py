@@ -11,7 +11,7 @@ import pytest
 import torch
 from sklearn.preprocessing import StandardScaler
 
-from disk_tables import COVARIATES, make_table, write_shards
+from helpers.disk_tables import COVARIATES, make_table, write_shards
 from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, table_files
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.preparation import TrainingSet, prepare, prepare_source
@@ -358,6 +358,7 @@ DeepSurvivalMachines(**{settings!r}, checkpoint=sys.argv[2], callbacks=[Kill()])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_fit_resumes_to_identical_bits(folder, source, tmp_path):
     settings = SMALL | {"n_members": 2, "dropout": 0.2, "max_epochs": 4}
     script = KILLED.replace("{settings!r}", repr(settings))

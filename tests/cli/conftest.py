@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from commands import COLUMNS, QUICK, make_table
+from helpers.commands import COLUMNS, QUICK, make_table
 from lifemix.cli import app
 
 

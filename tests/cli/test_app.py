@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import lifemix
-from commands import COLUMNS, QUICK, make_table
+from helpers.commands import COLUMNS, QUICK, make_table
 from lifemix.cli.app import command
 from lifemix.cli.console import Console
 
@@ -101,6 +101,7 @@ def test_errors_of_the_program_end_with_1(capsys):
         assert "--debug" in message
 
 
+@pytest.mark.slow
 def test_an_interrupted_fit_leaves_no_file(tmp_path):
     data, output = tmp_path / "data.csv", tmp_path / "m.safetensors"
     make_table(3000).to_csv(data, index=False)

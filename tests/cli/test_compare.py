@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from commands import COLUMNS, make_table, values_of
+from helpers.commands import COLUMNS, make_table, values_of
 from lifemix import baselines, make_target, metrics
 from lifemix.splits import EventStratifiedKFold, default_horizons
 

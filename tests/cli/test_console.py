@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console as RichConsole
 
-from commands import COLUMNS, QUICK
+from helpers.commands import COLUMNS, QUICK
 from lifemix.cli import console
 from lifemix.cli.console import Console, to_json
 from lifemix.progress import report_progress

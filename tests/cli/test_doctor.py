@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from commands import COLUMNS, make_table
+from helpers.commands import COLUMNS, make_table
 from lifemix.cli.console import Console
 from lifemix.cli.doctor import show_findings
 from lifemix.report.doctor import Finding

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands import make_table, values_of
+from helpers.commands import make_table, values_of
 from lifemix import DeepSurvivalMachines, load, make_target, metrics, save
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import COLUMNS, make_table, values_of
-from disk_tables import make_table as make_disk_table
-from disk_tables import write_shards
+from helpers.commands import COLUMNS, make_table, values_of
+from helpers.disk_tables import make_table as make_disk_table
+from helpers.disk_tables import write_shards
 from lifemix import DeepSurvivalMachines, FleetSearchCV, load, make_target
 from lifemix.report.doctor import Finding
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from commands import COLUMNS
+from helpers.commands import COLUMNS
 from lifemix import DeepSurvivalMachines, LifeMix, load, make_target
 from lifemix.cli.models import LABELS, ModelChoice
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands import COLUMNS
+from helpers.commands import COLUMNS
 from lifemix.cli.options import (
     NetworkOptions,
     OutcomeOptions,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import COLUMNS
+from helpers.commands import COLUMNS
 from lifemix import load
 from lifemix.cli.options import TableOptions
 from lifemix.cli.outcome import EventCodes, holds_dates, read_outcome, to_dates

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import QUICK
+from helpers.commands import QUICK
 from lifemix import load
 from lifemix.cli import predict
 

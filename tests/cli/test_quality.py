@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lifemix.report
-from commands import COLUMNS, QUICK, values_of
+from helpers.commands import COLUMNS, QUICK, values_of
 from lifemix import load, metrics
 from lifemix.metrics import evaluation
 from lifemix.splits import default_horizons

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import COLUMNS
+from helpers.commands import COLUMNS
 from lifemix.cli.options import RowOptions
 from lifemix.cli.read_table import read_table
 from lifemix.errors import InputError

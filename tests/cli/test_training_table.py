@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from commands import COLUMNS, make_table
+from helpers.commands import COLUMNS, make_table
 from lifemix import load
 from lifemix.cli.training_table import looks_like_number
 from lifemix.preprocessing import tabular

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from helpers.custom_primitives import members
 from helpers.quadrature import integral_of_survival
 from lifemix.distribution import CompetingDistribution, MixtureDistribution
 from lifemix.errors import InputError
 from lifemix.primitives import PRIMITIVES, Mixture, Weibull
-from own_primitives import members
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 T = np.array([0.0, 0.05, 0.4, 1.0, 2.5, 8.0, 30.0])

@@ -7,7 +7,7 @@ import pytest
 from experiments.horizon_tables import horizon_study
 from experiments.results import cell
 from experiments.run import run_jobs
-from tiny import MODELS, TINY
+from helpers.tiny_protocol import MODELS, TINY
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,7 @@ def test_page_tables_and_index_are_written_from_the_records(page, study):
     assert program.reproduce([study], page.parent, ["cph"]).read_bytes() == first
 
 
+@pytest.mark.slow
 def test_a_name_that_contains_a_script_stays_text_and_the_page_fits(tmp_path):
     sections = [
         Section(SCRIPT, [SCRIPT], {SCRIPT: SCRIPT}, tables=[Table(SCRIPT, [SCRIPT], [[SCRIPT]])]),

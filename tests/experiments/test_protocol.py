@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from experiments.protocol import Protocol
+from helpers.tiny_protocol import TINY
 from lifemix import datasets
 from lifemix.errors import SettingError
-from tiny import TINY
 
 
 @pytest.mark.parametrize("level", [0.0, 0.5])

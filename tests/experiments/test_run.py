@@ -7,7 +7,7 @@ import pytest
 
 from experiments.records import append_records, read_lines, read_records
 from experiments.run import run_jobs, study_records
-from tiny import MODELS
+from helpers.tiny_protocol import MODELS
 
 TIMES = ["seconds", "made"]
 

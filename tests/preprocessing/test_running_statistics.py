@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disk_tables import make_table
+from helpers.disk_tables import make_table
 from lifemix.errors import CovariateError, SettingError
 from lifemix.preprocessing import TableData, TabularPreprocessor, learn_preprocessor
 from lifemix.preprocessing.running_statistics import RunningStatistics

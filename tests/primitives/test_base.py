@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch import Tensor
 
-from lifemix.errors import SettingError
-from lifemix.primitives import (
-    PRIMITIVES,
-    LogLocationScale,
-    Primitive,
-    Weibull,
-    primitive_class,
-)
-from own_primitives import members
-from primitive_references import (
+from helpers.custom_primitives import members
+from helpers.primitive_references import (
     ALL,
     EXACT,
     alone,
@@ -31,6 +23,14 @@ from primitive_references import (
     make,
     number,
     times,
+)
+from lifemix.errors import SettingError
+from lifemix.primitives import (
+    PRIMITIVES,
+    LogLocationScale,
+    Primitive,
+    Weibull,
+    primitive_class,
 )
 
 SOME = settings(max_examples=25)  # of properties that integrate numerically

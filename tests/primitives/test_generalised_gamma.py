@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.primitive_references import alone, generalised_gamma, number
 from lifemix.primitives import PRIMITIVES
-from primitive_references import alone, generalised_gamma, number
 
 
 def test_generalised_gamma_contains_the_others():

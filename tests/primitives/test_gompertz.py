@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.primitive_references import alone, gompertz, integrated_survival, number, times
 from lifemix.primitives import PRIMITIVES
-from primitive_references import alone, gompertz, integrated_survival, number, times
 
 
 @settings(max_examples=50)

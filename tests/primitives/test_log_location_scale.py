@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from helpers.primitive_references import LOG_LOCATION_SCALE, alone, make, number
 from lifemix.primitives import PRIMITIVES
-from primitive_references import LOG_LOCATION_SCALE, alone, make, number
 
 SCIPY = {
     "weibull": lambda precision, scale: stats.weibull_min(precision, scale=scale),

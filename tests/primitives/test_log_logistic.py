@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.primitive_references import number
 from lifemix.distribution import MixtureDistribution
 from lifemix.primitives import LogLogistic, Mixture
-from primitive_references import number
 
 
 @pytest.mark.parametrize(("log_shape", "is_finite"), [(0.0, False), (-0.5, False), (0.1, True)])

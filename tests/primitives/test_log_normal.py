@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from scipy import stats
 
+from helpers.primitive_references import make, number
 from lifemix.primitives import LogNormal
-from primitive_references import make, number
 
 
 def test_log_survival_far_in_the_tail_is_not_log_of_zero():

@@ -5,14 +5,14 @@ import pytest
 import torch
 from hypothesis import given
 
+from helpers.custom_primitives import members
+from helpers.primitive_references import ALL, locations, log_precisions, make, number, times
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
 from lifemix.export import export_survival
 from lifemix.primitives import PRIMITIVES, Mixture, Primitive
 from lifemix.primitives.cure import Never
 from lifemix.primitives.mixture import Mixed, choose_families, mixed
-from own_primitives import members
-from primitive_references import ALL, locations, log_precisions, make, number, times
 
 BUILT_IN = [family for family in PRIMITIVES.values() if family.__module__.startswith("lifemix.")]
 TIMES = torch.tensor([1e-3, 0.5, 2.0, 30.0], dtype=torch.float64)[:, None]

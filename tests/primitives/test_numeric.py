@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
+from helpers.custom_primitives import members
+from helpers.primitive_references import ALL
 from lifemix.primitives import numeric
-from own_primitives import members
-from primitive_references import ALL
 
 
 @ALL

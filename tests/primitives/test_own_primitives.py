@@ -11,7 +11,8 @@ import torch
 from scipy import stats
 from sklearn.base import clone
 
-import own_primitives
+from helpers import custom_primitives
+from helpers.custom_primitives import Burr, Exponential, Gompertz, InverseWeibull
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import ModelFileError
 from lifemix.estimators import FleetSearchCV
@@ -19,7 +20,6 @@ from lifemix.export import export_survival
 from lifemix.primitives import PRIMITIVES
 from lifemix.training.analytic_gradient import AnalyticLoss
 from lifemix.training.autograd import AutogradLoss
-from own_primitives import Burr, Exponential, Gompertz, InverseWeibull
 
 FAMILIES = pytest.mark.parametrize(
     "family", [InverseWeibull, Gompertz, Burr, Exponential], ids=lambda family: family.name
@@ -209,7 +209,7 @@ print(load("model.safetensors").predict_survival_function(np.zeros((1, 2)), [1.0
 
 def test_a_module_of_the_users_is_all_it_takes(tmp_path):
     shutil.copy(
-        Path(own_primitives.__file__).parent / "inverse_weibull.py", tmp_path / "newcomer.py"
+        Path(custom_primitives.__file__).parent / "inverse_weibull.py", tmp_path / "newcomer.py"
     )
 
     def run(code):

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
+from helpers.primitive_references import number
 from lifemix.primitives import PRIMITIVES
-from primitive_references import number
 
 
 def test_power_generalised_weibull_has_a_bathtub():

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
+from helpers.primitive_references import number
 from lifemix.primitives import PRIMITIVES
-from primitive_references import number
 
 
 def test_knots_of_a_spline_are_weighted_quantiles_and_apart_where_times_are_tied():

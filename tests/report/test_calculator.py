@@ -10,12 +10,12 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
+from helpers.custom_primitives import Exponential
 from lifemix import DeepSurvivalMachines, FleetSearchCV, datasets, make_target
 from lifemix.errors import CovariateError, InputError, SettingError
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 from lifemix.report.calculator import write_calculator
 from lifemix.splits import default_horizons
-from own_primitives import Exponential
 
 
 def quick(**settings):

@@ -16,7 +16,10 @@ from lifemix.report.calculator import FAMILIES, write_calculator
 
 CHROMIUM = shutil.which("chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
 
 TIMES = [0.0, 1e-3, 0.5, 2.0, 7.5, 30.0, 31.0, 200.0, 1e5]
 

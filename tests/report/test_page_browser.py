@@ -13,9 +13,10 @@ sync_api = pytest.importorskip(
 )
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no chromium to open the page with"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to open the page with"),
+]
 
 CONTRASTS = """() => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);

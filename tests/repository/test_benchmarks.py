@@ -43,6 +43,7 @@ def test_alternate_takes_turns_after_one_call_of_each():
     assert all(0 <= seconds[name]["wall"] < 0.1 for name in "ab")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_memory_of_a_new_process_grows_with_what_it_allocates():
     small, large = (
@@ -76,6 +77,7 @@ def test_report_refuses_a_page_without_markers(tmp_path):
         write_report(page)
 
 
+@pytest.mark.slow
 def test_a_checkout_is_measured_beside_itself():
     command = [sys.executable, "-m", "benchmarks.checkouts", str(ROOT), "--only", "quantiles"]
     process = subprocess.run(

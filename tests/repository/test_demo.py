@@ -8,6 +8,7 @@ import pytest
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
+@pytest.mark.slow
 @pytest.mark.automatic
 def test_the_demo_compares_models_and_writes_both_pages(tmp_path, capsys):
     pytest.importorskip("matplotlib")

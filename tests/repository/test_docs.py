@@ -48,6 +48,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # other packages warn about each other
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
@@ -74,6 +75,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
     assert not ours
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_command_line_page_run(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -149,6 +151,7 @@ def test_the_reference_lists_every_public_object():
     assert missing - UNLISTED == set()
 
 
+@pytest.mark.slow
 def test_what_the_reference_lists_is_documented_and_its_examples_run():
     public = set(public_objects().values())
     for item in listed_in_the_reference():

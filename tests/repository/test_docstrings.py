@@ -38,6 +38,7 @@ def test_every_public_method_is_documented():
     assert problems == []
 
 
+@pytest.mark.slow
 def test_the_examples_run(monkeypatch):
     monkeypatch.setattr(
         evaluation, "_MEASURES", dict(evaluation._MEASURES)

@@ -12,6 +12,7 @@ from benchmarks.harness import STATUS
 from lifemix.errors import ModelFileError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 def test_random_cases_have_no_problem(kind):
     for number in range(40 if kind.endswith(("model", "checkpoint")) else 5):

@@ -32,6 +32,7 @@ def files_in_git():
     return {name for name in names.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
+@pytest.mark.slow
 def test_the_source_archive_has_every_file_of_the_repository_and_no_cache(tmp_path):
     expected = files_in_git()
     with tarfile.open(built("sdist", tmp_path)) as archive:
@@ -41,6 +42,7 @@ def test_the_source_archive_has_every_file_of_the_repository_and_no_cache(tmp_pa
     assert [name for name in names if "__pycache__" in name or name.startswith(caches)] == []
 
 
+@pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_package_and_its_licences(tmp_path):
     with zipfile.ZipFile(built("wheel", tmp_path)) as wheel:
         names = wheel.namelist()

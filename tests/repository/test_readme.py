@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from helpers.code_blocks import run_blocks
 
@@ -11,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 
 
+@pytest.mark.slow
 def test_the_example_runs(capsys):
     names = run_blocks(README)
     brier = metrics_of(names)

@@ -138,6 +138,7 @@ def epochs(monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 @pytest.mark.parametrize("name", CASES)
 def test_a_killed_fit_goes_on_and_ends_as_if_it_had_not_been(name, killed, epochs):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from disk_tables import make_table, write_shards
+from helpers.disk_tables import make_table, write_shards
 from lifemix import DeepSurvivalMachines
 from lifemix.streaming import TableSource
 
@@ -47,6 +47,7 @@ DeepSurvivalMachines(**{SETTINGS!r}, checkpoint=sys.argv[2]).fit(source)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_steps_of_one_and_report_a_lost_one(tmp_path):
     folder = write_shards(make_table(600), tmp_path / "shards")
     (tmp_path / "script.py").write_text(SCRIPT)

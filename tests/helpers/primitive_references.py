@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
+from helpers.custom_primitives import members
 from lifemix.distribution import MixtureDistribution
 from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
-from own_primitives import members
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 LOG_LOCATION_SCALE = pytest.mark.parametrize(
