@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -16,10 +15,3 @@ def shared():
         return SHARED / name
 
     return path
-
-
-@pytest.fixture
-def shared_frame(shared):
-    return lambda name: pd.read_csv(
-        shared(name), keep_default_na=False, na_values=[""], skipinitialspace=True
-    )
