@@ -692,6 +692,12 @@ FORGED = {
         {"scale": 0},
         "scale",
     ),
+    "column without a double": (
+        "CoxPH",
+        "attributes preprocessor_ attributes columns_ $tuple 0 arguments",
+        {"scale": 10**400},
+        "too large",
+    ),
     "name of a column": (
         "CoxPH",
         "attributes preprocessor_ attributes columns_ $tuple 0 arguments",

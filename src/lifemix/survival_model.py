@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from html import escape
+from textwrap import fill
 from typing import Any, ClassVar
 
 import numpy as np
@@ -425,6 +427,31 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = preprocessor is not None
         tags.input_tags.categorical = tags.input_tags.string = isinstance(preprocessor, str)
         return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        # Scikit-learn breaks lines only of classes that inherit __repr__.
+        indent = " " * (len(type(self).__name__) + 1)
+        text = fill(
+            super().__repr__(N_CHAR_MAX),
+            width=80,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "\n# ".join([text, *self._chosen_settings()])
+
+    def _repr_html_inner(self) -> str:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self._chosen_settings())
+        diagram = str(super()._repr_html_inner())
+        return f"{diagram}<p>Chosen from the data:</p><ul>{notes}</ul>" if notes else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+
+    def _chosen_settings(self) -> list[str]:
+        """Return what a fit chose from the data, with the reasons; for the display of the model."""
+        return []
 
     # What subclasses implement.
 

@@ -374,7 +374,7 @@ def test_what_only_networks_can_do_is_refused_with_the_alternative(tmp_path):
         model.predict_survival_function(X, [1.0], return_std=True)
     with pytest.raises(SettingError, match="made from a DeepSurvivalMachines; got LifeMix"):
         write_calculator(model, tmp_path / "page.html")
-    with pytest.raises(SettingError, match="fit a DeepSurvivalMachines instead"):
+    with pytest.raises(SettingError, match="got LifeMix.*fit a DeepSurvivalMachines"):
         export_survival(model, [1.0])
 
 
@@ -388,3 +388,18 @@ def test_lifemix_can_replace_deep_survival_machines():
             continue
         parameters = inspect.signature(method).parameters
         assert set(inspect.signature(getattr(LifeMix, name)).parameters) == set(parameters), name
+
+
+def test_a_fitted_model_shows_weights_and_folds(one, tmp_path):
+    first, *notes = repr(one).split("\n# ")
+    assert first == repr(clone(one))
+    for name, share in one.weights_.items():
+        assert f"{name} {share:.2f}" in notes[0]
+    assert not any("n_folds" in note for note in notes)
+    parts = {"Cox": CoxPH(penalty="auto"), "curve": KaplanMeier()}
+    model = LifeMix(parts).fit(*data())
+    assert "n_folds=5: for 150 training rows" in repr(model)
+    save(model, tmp_path / "model")
+    assert repr(load(tmp_path / "model")) == repr(model)
+    cox = model.models_[model.part_names_.tolist().index("Cox")]
+    assert f"# penalty={cox.penalty_:g}: the best information criterion" in repr(cox)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import FunctionTransformer
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
@@ -157,3 +158,13 @@ def test_a_negative_step_is_refused():
     X, y = coarse(n=60)
     with pytest.raises(SettingError, match="rounding"):
         DeepSurvivalMachines(rounding=-1.0).fit(X, y)
+
+
+def test_a_preprocessor_that_cannot_be_pickled_is_used():
+    X, time, event = sample(200)
+    y = make_target(time, event)
+    doubled = DeepSurvivalMachines(preprocessor=FunctionTransformer(lambda X: 2 * X), **SMALL)
+    plain = DeepSurvivalMachines(preprocessor=None, **SMALL).fit(2 * X, y)
+    np.testing.assert_array_equal(doubled.fit(X, y).predict(X), plain.predict(2 * X))
+    with pytest.raises(SettingError, match="preprocessor must be 'auto', None or"):
+        DeepSurvivalMachines(preprocessor=np.ma.masked).fit(X, y)

@@ -1,8 +1,13 @@
 """What the options that are None come to, by the rows of the table."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
@@ -116,3 +121,50 @@ def test_no_row_is_too_far_away(far):
         curves[0], model.predict_survival_function(X[:1], [0.1, 1.0, 5.0])[0], rtol=1e-5
     )
     assert np.isfinite(model.predict(rows)).all()
+
+
+def shown_settings(model):
+    """Return the notes of ``repr``, by name of the setting."""
+    first, *notes = repr(model).split("\n# ")
+    assert "Chosen from the data" in model._repr_mimebundle_()["text/html"]
+    assert first == repr(clone(model))
+    return {name: note for note in notes for name in re.findall(r"(\w+)=", note)}
+
+
+def test_a_fitted_model_shows_what_was_chosen_and_why():
+    X, y = table(300)
+    model = DeepSurvivalMachines(max_epochs=1)
+    assert repr(model) == "DeepSurvivalMachines(max_epochs=1)"
+    assert "Chosen from the data" not in model._repr_mimebundle_()["text/html"]
+    notes = shown_settings(model.fit(X, y))
+    assert set(notes) == set(AUTOMATIC)
+    for name, note in notes.items():
+        assert f"{name}={model.settings_[name]!r}" in note
+    assert "for 300 training rows" in notes["n_members"]
+    assert "not coarse" in notes["rounding"]
+    html = model._repr_mimebundle_()["text/html"]
+    assert "n_members=16, dropout=0.3" in html
+
+
+def test_settings_of_the_user_are_not_shown_as_chosen(tmp_path):
+    X, y = table(3000)
+    y["time"] = np.clip(np.ceil(y["time"]), 1, 8)
+    model = DeepSurvivalMachines(hidden=(8,), batch_size=500, max_epochs=1, n_members=2).fit(X, y)
+    notes = shown_settings(model)
+    assert set(notes) == {"activation", "dropout", "learning_rate", "patience", "rounding"}
+    assert "the layers are narrow" in notes["dropout"]
+    assert "with a batch size of your own" in notes["learning_rate"]
+    assert "rounding=1.0: the step of the training times" in notes["rounding"]
+    save(model, tmp_path / "model")
+    assert repr(load(tmp_path / "model")) == repr(model)
+    nested = repr(make_pipeline(StandardScaler(), model))
+    assert "batch_size=500" in nested
+    assert "# " not in nested
+
+
+def test_long_displays_are_broken_into_lines():
+    model = DeepSurvivalMachines(batch_size=20, hidden=(8,), learning_rate=0.001, max_epochs=1, k=3)
+    lines = repr(model).splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(" " * len("DeepSurvivalMachines("))

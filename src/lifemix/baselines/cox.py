@@ -194,6 +194,11 @@ class CoxPH(ProportionalHazardsModel):
         self.n_iter_ = fit.n_iter
         self._fit_baseline(self._risk(x), target, weight, self.baseline or self.ties)
 
+    def _chosen_settings(self) -> list[str]:
+        if not (isinstance(self.penalty, str) and hasattr(self, "penalty_")):
+            return []
+        return [f"penalty={self.penalty_:g}: the best information criterion"]
+
     def _validate(self) -> None:
         super()._validate()
         check_finite("coef_", self.coef_, (self._n_inputs,))

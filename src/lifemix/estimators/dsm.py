@@ -25,7 +25,7 @@ from ..streaming import TableSource
 from ..survival_model import SurvivalModel
 from ..target import TargetLike, as_target, refuse_unknown_types
 from .fitted_network import FittedNetwork, architecture_of
-from .settings import ONE_NETWORK, RULES, check_combinations, with_settings
+from .settings import ONE_NETWORK, RULES, check_combinations, explain_settings, with_settings
 
 if TYPE_CHECKING:
     from ..training import Callback
@@ -566,6 +566,11 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _check_settings(self) -> None:
         super()._check_settings()
         check_combinations(self)
+
+    def _chosen_settings(self) -> list[str]:
+        if not hasattr(self, "settings_"):
+            return []
+        return explain_settings(self, self.settings_, len(self.training_target_))
 
 
 def _refuse_beside_source(*arguments: Any) -> None:

@@ -121,6 +121,8 @@ class LifeMix(WrappingModel):
         Parts that were fitted and dropped (weight below 0.05).
     models_ : list of estimators
         The fitted models of all parts.
+    n_folds_ : int
+        The number of folds that was used.
 
     Notes
     -----
@@ -224,7 +226,8 @@ class LifeMix(WrappingModel):
         event_times = np.fmax(target.time, target.upper)[target.event > 0]
         first, last = np.quantile(event_times, [0.05, 0.9])
         times = np.unique(np.linspace(first, last, _N_TIMES))
-        splitter = EventStratifiedKFold(self._n_folds(target), random_state=seed)
+        self.n_folds_ = self._n_folds(target)
+        splitter = EventStratifiedKFold(self.n_folds_, random_state=seed)
         folds = list(splitter.split(x, y))
         fits, errors = cross_fit(parts, x, y, sample_weight, folds, times, seed, self.n_jobs)
         for name, error in errors.items():
@@ -267,6 +270,18 @@ class LifeMix(WrappingModel):
         n_folds = 3 if len(target) >= _MIN_ROWS_FOR_3_FOLDS else 5
         return self.n_folds or min(n_folds, n_rarest)
 
+    def _chosen_settings(self) -> list[str]:
+        if not hasattr(self, "part_names_"):
+            return []
+        n_rows = f"{len(self.training_target_):,} training rows"
+        weights = ", ".join(f"{name} {share:.2f}" for name, share in self.weights_.items())
+        notes = [f"weights: {weights}: the lowest Brier score of held-out rows"]
+        if len(self.dropped_):
+            notes.append(f"dropped: {', '.join(self.dropped_)}: weight below {_MIN_WEIGHT}")
+        if self.n_folds is None:
+            notes.append(f"n_folds={self.n_folds_}: for {n_rows}")
+        return notes
+
     def _validate(self) -> None:
         super()._validate()
         check_finite("shares_", self.shares_, (len(self.part_names_),))
@@ -280,6 +295,7 @@ class LifeMix(WrappingModel):
             raise ValueError("every model must belong to a part, and every part needs a model")
         if any(model.n_events_ != self.n_events_ for model in self.models_):
             raise ValueError("models of the same event types expected")
+        Whole(2)("n_folds_", self.n_folds_)
 
     # Prediction.
 

@@ -275,7 +275,11 @@ def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
     encoder, rounding = estimator.encoder, estimator.rounding
     is_sequence = None if encoder is None else isinstance(encoder, SequenceEncoder)
     table_options = (getattr(encoder, "max_visits", None), is_sequence)
-    table_key = (joblib.hash(estimator.preprocessor), *table_options)
+    try:
+        preprocessor_key = joblib.hash(estimator.preprocessor)
+    except Exception:  # pickling raises any type; a lambda, say, is shared as the same object only
+        preprocessor_key = id(estimator.preprocessor)
+    table_key = (preprocessor_key, *table_options)
     preprocessor, x = table.share(
         ("inputs", table_key), lambda: table.encode(estimator.preprocessor, *table_options)
     )

@@ -37,6 +37,7 @@ __all__ = [
     "choose_device",
     "common_step",
     "detect_rounding",
+    "explain_settings",
     "settings_in_json",
     "with_automatic_settings",
     "with_settings",
@@ -254,6 +255,39 @@ def settings_in_json(estimator: Any) -> dict[str, Any]:
         "patience": int(estimator.patience),
         "rounding": float(estimator.rounding),
     }
+
+
+def explain_settings(estimator: Any, settings: Mapping[str, Any], n_rows: int) -> list[str]:
+    """Return the settings that replaced None and why, those with the same reason in one text.
+
+    settings: ``settings_`` of the fitted estimator.
+    """
+    rows = f"for {n_rows:,} training rows"
+    reasons = {
+        "hidden": "the default",
+        "activation": "the default" if estimator.hidden is None else "the paper's",
+        "n_members": rows,
+        "dropout": rows,
+        "batch_size": rows,
+        "learning_rate": rows,
+        "patience": rows,
+        "rounding": "the step of the training times",
+    }
+    widths = settings["hidden"] if estimator.hidden is None else estimator.hidden
+    if estimator.encoder is not None:
+        reasons["n_members"] += ", few because each encoder trains alone"
+        reasons["dropout"] = "an encoder has its own"
+    elif min(widths, default=0) < _MIN_DROPOUT_WIDTH:
+        reasons["dropout"] = "the layers are narrow"
+    if estimator.batch_size is not None:
+        reasons["learning_rate"] = "with a batch size of your own"
+    if settings["rounding"] == 0:
+        reasons["rounding"] = "the training times are not coarse"
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        if getattr(estimator, name) is None:
+            by_reason.setdefault(reason, []).append(f"{name}={settings[name]!r}")
+    return [f"{', '.join(texts)}: {reason}" for reason, texts in by_reason.items()]
 
 
 def detect_rounding(target: Target) -> float:

@@ -278,7 +278,8 @@ class Column:
             and has_fill.get(self.kind, False)
             and len(set(levels)) == len(levels)
             and math.isfinite(self.mean)
-            and 0 < self.scale < math.inf
+            and math.isfinite(self.scale)
+            and self.scale > 0
             and np.isfinite(knots or 0.0).all()
             and (knots is None or (len(knots) > 1 and (np.diff(knots) > 0).all()))
         )
