@@ -62,7 +62,7 @@ NETWORK = {
     "random_state": SEED,
     "preprocessor": TRANSFORMER,
 }
-NEWTON = {"penalty": NOT_NEGATIVE, "max_iter": WHOLE, "preprocessor": TRANSFORMER}
+NEWTON = {"penalty": [*NOT_NEGATIVE, np.ma.masked], "max_iter": WHOLE, "preprocessor": TRANSFORMER}
 QUICK = {"hidden": (4,), "k": 2, "max_epochs": 2}
 
 BOOSTING = baselines.GradientBoosting(max_iter=10, n_intervals=3)

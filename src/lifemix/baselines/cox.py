@@ -70,7 +70,7 @@ class ProportionalHazardsModel(Baseline):
 
 
 def _check_penalty(penalty: Any) -> None:
-    if penalty != "auto":
+    if not (isinstance(penalty, str) and penalty == "auto"):
         Number(0.0)("penalty", penalty)
 
 
