@@ -79,12 +79,12 @@ class VisitTensors:
         return index < self.count[:, None]
 
     def at_last(self, states: Tensor) -> Tensor:
-        """Return what belongs to the last visit of each row; zero where there is none.
+        """Return the features of the last visit of each row; zero without visits.
 
         Parameters
         ----------
         states : tensor of shape (rows, visits, features)
-            What belongs to each visit.
+            The features of each visit.
 
         Returns
         -------
@@ -103,7 +103,7 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
     Parameters
     ----------
     blocks : sequence of Block
-        Where each source stands.
+        The position of each source.
     x : tensor of shape (rows, inputs)
         The packed rows.
 
@@ -136,14 +136,14 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
 
 
 class Unpacked(nn.Module):
-    """A module of the user's that gets its source as it is, or a dict of several.
+    """A module of the user that gets one unpacked source, or a dict of several.
 
     Parameters
     ----------
     module : nn.Module
         From an array ``[rows, ...]``, ``VisitTensors`` or a dict of these to ``[rows, features]``.
     blocks : sequence of Block
-        Where each source stands in the packed rows.
+        The position of each source in the packed rows.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def export_survival(
     if not isinstance(model, DeepSurvivalMachines) or not hasattr(model, "n_events_"):
         raise SettingError(
             f"export needs a fitted DeepSurvivalMachines; got {type(model).__name__}. Call fit "
-            "first; instead of an average of several kinds of models fit a DeepSurvivalMachines."
+            "first, or fit a DeepSurvivalMachines instead of another model."
         )
     preprocessor = model.preprocessor_
     if isinstance(preprocessor, SequencePreprocessor):

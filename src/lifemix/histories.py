@@ -471,9 +471,9 @@ class Histories(SelectableRows):
     ) -> Landmarks:
         """Return rows to learn predictions from any time on: each history cut at several landmarks.
 
-        A landmark s of a subject is kept where the subject is still under observation and
+        A landmark s of a subject is used if the subject is still under observation and
         event-free at s and has a visit by then; the row has the history until s and the target with
-        ``entry=s``. Times stay counted from the origin. All rows of a subject share its ``subject``
+        ``entry=s``. Times count from the origin. All rows of a subject share its ``subject``
         in the target, so that every split keeps them together.
 
         Landmarks must not depend on the future of the subject, or predictions are biased: times

@@ -196,9 +196,10 @@ def load(
 def _as_secret(key: bytes | str | None) -> bytes | None:
     secret = key.encode() if isinstance(key, str) else key
     if secret is not None and (not isinstance(secret, bytes) or len(secret) < _MIN_KEY_BYTES):
+        length = f" of {len(secret)} bytes" if isinstance(secret, bytes) else ""
         raise SettingError(
-            f"key must be a text or bytes, at least {_MIN_KEY_BYTES} bytes long; got a "
-            f"{type(key).__name__} that is not. Make one with secrets.token_hex(32)."
+            f"key must be a text or bytes of at least {_MIN_KEY_BYTES} bytes; got a "
+            f"{type(key).__name__}{length}. Make one with secrets.token_hex(32)."
         )
     return secret
 

@@ -173,7 +173,7 @@ DAMAGED = {
     "same.csv": (GOOD.replace("age,days", "days,days"), "have the same name: 'days'"),
     "sheet.xlsx": (b"PK", "cannot be read"),
     "data.rds": (b"\x1f\x8b", "Save the table as CSV"),
-    "data.doc": (GOOD, "a suffix that no reader takes"),
+    "data.doc": (GOOD, "an unknown suffix"),
     "data.jsonl": (GOOD, "cannot be read"),
     "nested.json": ('[{"a": [1], "days": 1, "died": 1}]', "must hold numbers, booleans or labels"),
     **{f"data.{suffix}": (GOOD, "cannot be read") for suffix in ("sav", "dta", "feather")},

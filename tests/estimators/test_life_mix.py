@@ -105,7 +105,7 @@ def test_a_part_that_cannot_be_fitted_is_left_out_with_a_warning():
     intervals = make_target(
         y["time"], y["event"], upper=np.where(y["event"] > 0, y["time"] + 0.5, np.nan)
     )
-    with pytest.warns(LifemixWarning, match="goes on without (Cox|trees)"):
+    with pytest.warns(LifemixWarning, match="continues without (Cox|trees)"):
         model = LifeMix(ONE, n_folds=2).fit(X, intervals)
     assert list(model.weights_.items()) == [("networks", 1.0)]
     with pytest.raises(InputError, match="no part of LifeMix could be fitted; Cox"):

@@ -302,7 +302,7 @@ class TestLimits:
             (
                 {"competing": "wolbers", "compat": "sksurv"},
                 SettingError,
-                "knows no competing='wolbers'",
+                "does not support competing='wolbers'",
             ),
         ],
     )

@@ -176,7 +176,7 @@ def _refuse_unfit(console: Console, training: TrainingTable, force: bool) -> Non
     if stops and not force:
         reasons = " ".join(f"{finding.text} {finding.remedy}" for finding in stops)
         raise InputError(
-            f"the table should not be fitted as it is: {reasons} To fit it nevertheless, add --force."
+            f"a model of this table would mean nothing: {reasons} To fit it nevertheless, add --force."
         )
     if not training.X.columns:
         raise InputError(

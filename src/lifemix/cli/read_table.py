@@ -37,7 +37,7 @@ def read_table(path: Path, options: RowOptions) -> pd.DataFrame:
         raise InputError(f"{path} is a folder: add --from-disk to read its files in blocks.")
     if suffix not in _READERS:
         raise InputError(
-            f"{path.name} has a suffix that no reader takes; expected {', '.join(filter(None, _READERS))}, text also "
+            f"{path.name} has an unknown suffix; expected {', '.join(filter(None, _READERS))}, text also "
             f"compressed as {', '.join(_OPENERS)}. Save the table as CSV."
         )
     try:
@@ -48,7 +48,7 @@ def read_table(path: Path, options: RowOptions) -> pd.DataFrame:
     except UnicodeError as error:
         raise InputError(
             f"{path.name} is not text in {options.encoding or 'UTF-8'}: {error}. Name its encoding, such as "
-            "--encoding cp1252, latin-1 or utf-16. If it is no text file, correct its suffix."
+            "--encoding cp1252, latin-1 or utf-16. If it is not a text file, correct its suffix."
         ) from None
     except Exception as error:  # each reader raises errors of its own kinds
         raise InputError(

@@ -53,7 +53,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         as ``{"weibull": 3, "spline": 1}`` counts them; a dict by event code, such as ``{1:
         "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
     k : int, default 4
-        Components of the mixture of each event type, of each family where there are several.
+        Components of the mixture of each event type, of each family if there are several.
     hidden : sequence of int, optional
         Widths of the encoder's layers; ``()`` is the linear model. None: two layers of 50.
     objective : {"exact", "elbo"}, default "exact"
@@ -81,7 +81,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         columns)``, alone or in a dict beside a table.
     dropout : float, optional
         Dropout rate of the encoder's layers. None: 0.3 up to 5,000 training rows, 0.1 up to 20,000,
-        then 0; 0 where a layer has fewer than 32 units.
+        then 0; 0 if a layer has fewer than 32 units.
     weight_decay : float, default 0.0
         Decoupled decay of the weights, as in AdamW.
     prior_strength : float, default 1e-8
@@ -117,7 +117,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         transformer.
     device : str or torch.device, default "auto"
         Where to train, and where the network of the fitted model is computed; ``"auto"`` is CUDA
-        where there is one and a training step has at least 2e8 multiplications (3 * batch size *
+        if available and a training step has at least 2e8 multiplications (3 * batch size *
         weights of all members), or the encoder is your own. A loaded model computes on the CPU.
     checkpoint : path-like, optional
         A folder; the fit writes its state there after every epoch, and resumes from it after an

@@ -235,7 +235,7 @@ class LifeMix(WrappingModel):
                 raise error
             if not fits:
                 raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error
-            warn_user(f"LifeMix goes on without {name}, which could not be fitted: {error}")
+            warn_user(f"LifeMix continues without {name}, which could not be fitted: {error}")
         shares = _shares({name: fit.curves for name, fit in fits.items()}, target, times, weight)
         names = [name for name, share in shares.items() if share > 0]
         self.part_names_ = np.array(names, dtype=object)
@@ -264,7 +264,7 @@ class LifeMix(WrappingModel):
         n_rarest = int(np.bincount(target.event, minlength=2)[1:].min())
         if n_rarest < 2:
             raise InputError(
-                f"LifeMix needs at least 2 events of each type to judge its parts; got {n_rarest}. "
+                f"LifeMix needs at least 2 events of each type to weight its parts; got {n_rarest}. "
                 "Use CoxPH or DeepSurvivalMachines, or fit on more rows."
             )
         n_folds = 3 if len(target) >= _MIN_ROWS_FOR_3_FOLDS else 5

@@ -133,7 +133,7 @@ class TrainingSet:
             )
         if len(rows) < 2:
             raise InputError(
-                f"a model needs at least 2 rows, better hundreds; got n_samples = {len(rows)}."
+                f"a model needs at least 2 rows, preferably hundreds; got n_samples = {len(rows)}."
             )
         if len(rows) < len(target):
             X, target, weight = take_rows(X, rows), target.take(rows), weight[rows]

@@ -296,7 +296,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             n_shared = 0 if subject is None else len(np.intersect1d(subject[train], subject[test]))
             if n_shared:
                 raise SettingError(
-                    f"a subject must be on one side of a fold; got {n_shared} subjects on both "
+                    f"all rows of a subject must be in the same part of a fold; got {n_shared} subjects on both "
                     f"sides of fold {len(folds)}. Use cv=5, cv=EventStratifiedKFold(...) or "
                     "scikit-learn's GroupKFold."
                 )

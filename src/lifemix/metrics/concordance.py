@@ -126,7 +126,7 @@ def concordance_td(
         The event type; None for events of any type.
     competing : {"censored", "wolbers"}, default "censored"
         ``"censored"``: other events count as censored, for ``G`` too (the paper's definition).
-        ``"wolbers"``: subjects with another event stay at risk for ever, pairs with them have
+        ``"wolbers"``: subjects with another event stay at risk until the end, pairs with them have
         weight ``1 / (G(T_i-) G(T_j-))``, and ``G`` is estimated from true censorings.
     compat : {"sksurv"}, optional
         ``"sksurv"`` reproduces scikit-survival's ``concordance_index_ipcw``: ``T_i < t``, weights
@@ -171,7 +171,7 @@ def concordance_td(
     rivals_censored = competing == "censored"
     if compat and not rivals_censored:
         raise SettingError(
-            "compat='sksurv' knows no competing='wolbers'; use competing='censored', or "
+            "compat='sksurv' does not support competing='wolbers'; use competing='censored', or "
             "compat=None."
         )
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")

@@ -305,7 +305,7 @@ def _risk_table(y: TargetLike, event: int | None) -> _RiskTable:
     if len(emptied):
         warn_user(
             f"all subjects at risk at {time[emptied[0]]:g} have an event then, before the others "
-            "enter: the estimate cannot recover from it. Consider starting the curve later, on the "
+            "enter: the estimate stays there. Start the curve later, on the "
             "rows with a later time."
         )
     return _RiskTable(time, at_risk, events, rivals)

@@ -92,8 +92,7 @@ def landmark_risk(
 ) -> FloatArray:
     """Return the risk in (s, s + w] given survival to s, from the covariates that hold at s.
 
-    The covariates of the row in force at s are kept up to s + w: what is known at s is all that is
-    used.
+    The prediction uses only what is known at s: the covariates of that row hold up to s + w.
 
     Parameters
     ----------

@@ -146,8 +146,8 @@ def _findings(
         yield Finding(
             "calibration-not-checked",
             "note",
-            f"The rows are {len(target):,} intervals of paths; no row is a prediction from the "
-            "origin on.",
+            f"The rows are {len(target):,} intervals of paths; no row can be evaluated "
+            "from the origin.",
             "Look at the quality at landmarks: metrics.evaluate_landmarks.",
         )
         return
