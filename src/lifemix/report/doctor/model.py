@@ -336,19 +336,24 @@ def check_training(
     best_losses = losses.loc[list(enumerate(best_epoch))]
     gap = float((best_losses["validation_loss"] - best_losses["train_loss"]).median())
     if gap > _OVERFIT:
-        remedies = {"weight_decay": "weight_decay"}
-        if settings["hidden"]:
-            remedies |= {"dropout": "dropout", "hidden": "fewer units"}
-        if len(best) == 1:
-            remedies["n_members"] = "an ensemble (n_members)"
-        yield Finding(
-            "overfitting",
-            "note",
-            f"At the best epoch the loss is {gap:.2f} nats per row lower on the training rows than "
-            "on the held-out ones: the model overfits.",
-            f"Try {listed(list(remedies.values()))}, and judge on held-out rows only.",
-            tuple(remedies),
-        )
+        yield _overfitting(gap, len(best), settings)
+
+
+def _overfitting(gap: float, n_members: int, settings: Mapping[str, Any]) -> Finding:
+    """Return the finding with the remedies that the model has not used yet."""
+    remedies = {"weight_decay": "weight_decay"}
+    if settings["hidden"]:
+        remedies |= {"dropout": "dropout", "hidden": "fewer units"}
+    if n_members == 1:
+        remedies["n_members"] = "an ensemble (n_members)"
+    return Finding(
+        "overfitting",
+        "note",
+        f"At the best epoch the loss is {gap:.2f} nats per row lower on the training rows than on "
+        "the held-out ones: the model overfits.",
+        f"Try {listed(list(remedies.values()))}, and judge on held-out rows only.",
+        tuple(remedies),
+    )
 
 
 def _check_extrapolation(
