@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from lifemix.encoders import Attention, Recurrent, encoder_named, redrawn
+from lifemix.encoders import Attention, Recurrent, redrawn
 from lifemix.errors import CovariateError, SettingError
 from lifemix.histories import Block, Histories
 from lifemix.preprocessing import SequencePreprocessor
@@ -57,12 +57,10 @@ def test_empty_histories_have_features(encoder):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
-def test_declarations_are_cloned_and_named(encoder):
+def test_declarations_are_cloned(encoder):
     copied = clone(encoder).set_params(hidden=4, dropout=0.0)
     assert copied.get_params()["hidden"] == 4
     assert encoder.get_params()["hidden"] != 4
-    assert encoder_named(type(encoder).__name__) is type(encoder)
-    assert encoder_named("Convolution") is None
 
 
 def test_starting_weights_leave_the_global_generator_alone():

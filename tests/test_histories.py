@@ -74,9 +74,9 @@ def test_until_takes_one_time_per_row_and_never_adds_visits(visits):
     again = cut.until(100.0)
     assert again.n_visits.tolist() == [2, 1, 1]
     assert again.at.tolist() == [10.0, 5.0, 0.0]
-    with pytest.raises(InputError, match=r"one per row, shape \(3,\); got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"one per row, shape \(3,\); got \[1.0, 2.0\]"):
         histories.until([1.0, 2.0])
-    with pytest.raises(InputError, match="got nan among"):
+    with pytest.raises(InputError, match=r"got \[1.0, nan, 2.0\]"):
         histories.until([1.0, np.nan, 2.0])
 
 
@@ -102,8 +102,6 @@ def test_scikit_learn_selects_rows(visits):
     assert _safe_indexing(histories, [2, 1]).subjects.tolist() == ["c", "a"]
     parts = list(GroupKFold(3).split(histories, groups=[0, 1, 2]))
     assert len(parts) == 3
-    with pytest.raises(InputError, match="only rows"):
-        histories.take([0], axis=1)
 
 
 def test_a_pickle_holds_the_visits_of_its_rows_only(visits):
@@ -130,7 +128,7 @@ def test_a_step_without_any_value_is_no_visit():
     [
         ({"subject": "who"}, "has no column 'who'"),
         ({"columns": ["alb"]}, "has no column 'alb'"),
-        ({"time": "stage"}, "must hold the times of visits as numbers"),
+        ({"time": "stage"}, "stage must be numbers"),
         ({"columns": []}, "needs a column of measurements"),
     ],
 )
@@ -205,16 +203,13 @@ def test_draws_depend_on_the_seed_alone():
     )
     assert (first == again).all()
     assert len(first) != len(other) or (first["entry"] != other["entry"]).any()
-    assert histories.landmarks(y, n_per_subject=2, between=(0.1, 0.2)).y["entry"].max() < 0.2
 
 
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
         ({"times": [1.0], "n_per_subject": 2}, SettingError, "exclude each other"),
-        ({"between": (0.0, 1.0)}, SettingError, "got it alone"),
         ({"n_per_subject": 0}, SettingError, "n_per_subject must be a whole number"),
-        ({"n_per_subject": 2, "between": (2.0, 1.0)}, InputError, "two ascending times"),
         ({"times": [1e6]}, InputError, "no subject is under observation"),
     ],
 )

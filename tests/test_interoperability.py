@@ -127,32 +127,6 @@ def test_scikit_survivals_scorers_choose_settings_in_a_grid_search(sksurv):
     assert search.best_estimator_.predict_survival_function(X[:2])[0](0.0) == 1.0
 
 
-@pytest.mark.parametrize("n_events", [1, 2])
-def test_tables_are_laid_out_as_in_lifelines(n_events):
-    lifelines = pytest.importorskip("lifelines", reason="lifelines is not installed")
-    X, time, event = data()
-    codes = event * np.where(np.arange(len(X)) % 2, n_events, 1)
-    distribution = quick().fit(X, make_target(time, codes)).predict_distribution(X[:4])
-    table = distribution.to_frame(HORIZONS, columns=X.index[:4])
-    theirs = lifelines.WeibullAFTFitter().fit(X.assign(time=time, event=event), "time", "event")
-    their_table = theirs.predict_survival_function(X[:4], times=HORIZONS)
-    assert table.index.equals(their_table.index)
-    assert table.columns.equals(their_table.columns)
-    np.testing.assert_array_equal(table["p2"], distribution.survival(HORIZONS)[2])
-    np.testing.assert_array_equal(
-        distribution.to_frame(10.0, of="hazard").loc[10.0], distribution.hazard(10.0)[:, 0]
-    )
-    assert list(distribution.to_frame(HORIZONS).columns) == [0, 1, 2, 3]
-
-
-def test_tables_refuse_what_they_cannot_show(fitted):
-    distribution = fitted.predict_distribution(data(3)[0])
-    with pytest.raises(InputError, match="of must be one of.*got 'median'"):
-        distribution.to_frame(HORIZONS, of="median")
-    with pytest.raises(InputError, match=r"every row \(3\); got 2"):
-        distribution.to_frame(HORIZONS, columns=["a", "b"])
-
-
 def test_example_of_shap_values(capsys):
     pytest.importorskip("shap", reason="shap is not installed")
     result = runpy.run_path(str(EXAMPLES / "shap_values.py"))["main"](

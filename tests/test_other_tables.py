@@ -54,16 +54,11 @@ def test_unknown_names_are_unknown_and_models_can_be_copied(fitted):
     assert pickle.loads(pickle.dumps(fitted)).n_events_ == 1
 
 
-def test_notebooks_show_distributions_and_data_sets_as_tables(fitted, table):
+def test_notebooks_show_data_sets_as_tables():
     dataset = datasets.load_metabric()
-    shown = (
-        fitted.predict_distribution(table[["a", "b"]]),
-        dataset,
-    )
-    for thing, words in zip(shown, ("of 150 rows", "METABRIC: 1,904 rows"), strict=True):
-        text = thing._repr_html_()
-        assert words in text
-        assert text.count("<tr") == 6
+    text = dataset._repr_html_()
+    assert "METABRIC: 1,904 rows" in text
+    assert text.count("<tr") == 6
     hostile = dataclasses.replace(
         dataset, name="<script>", X=dataset.X.rename(columns={"x0": "<script>"})
     )

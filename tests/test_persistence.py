@@ -614,7 +614,7 @@ FORGED = {
         {"$class": "paper_grid"},
         "no class called 'paper_grid' is registered",
     ),
-    "pickle": ("CoxPH", "arguments", {"penalty": {"$pickle": "gASV"}}, r"unknown type, '\$pickle'"),
+    "pickle": ("CoxPH", "arguments", {"penalty": {"$pickle": "gASV"}}, "penalty must be"),
     "not a model": ("CoxPH", "", {"$class": "TabularPreprocessor"}, "valid model"),
     "other class": ("CoxPH", "", {"$class": "DeepSurv"}, "valid model"),
     "argument": ("CoxPH", "arguments", {"clusters": 3}, "clusters"),

@@ -217,15 +217,6 @@ def test_intervals_begin_at_the_origin_with_what_is_known():
     assert len(as_target(y).joined()) == 3
 
 
-def test_the_first_visit_may_be_the_entry():
-    rows = start_stop(VISITS, ENDS, begin="first_visit")
-    assert rows["start"].tolist() == [0, 4, 3, 0]
-    with pytest.warns(LifemixWarning, match="1 of 3 subjects have no visit before their end"):
-        assert start_stop(VISITS[VISITS["id"] != "c"], ENDS, begin="first_visit")[
-            "id"
-        ].tolist() == ["a", "a", "b"]
-
-
 def test_a_missing_value_is_the_last_one_known_and_the_order_of_rows_does_not_matter():
     visits = pd.DataFrame(
         {"id": 1, "visit": [2, 0, 1], "x": [np.nan, 5.0, 6.0], "z": ["c", "a", None]}

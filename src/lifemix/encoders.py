@@ -27,12 +27,10 @@ __all__ = [
     "SequenceEncoder",
     "Unpacked",
     "VisitTensors",
-    "encoder_named",
     "redrawn",
     "unpack",
 ]
 
-_ENCODERS: dict[str, type[SequenceEncoder]] = {}
 _CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 
@@ -209,7 +207,7 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _ENCODERS[cls.__name__] = register_model(cls)
+        register_model(cls)
 
     def check(self) -> None:
         """Raise a ``SettingError`` if a setting cannot be used."""
@@ -254,28 +252,6 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
     def _summary(self, n_features: int) -> nn.Module:
         """Return the network from ``VisitTensors`` to a summary ``[rows, hidden]``."""
         raise NotImplementedError
-
-
-def encoder_named(name: str) -> type[SequenceEncoder] | None:
-    """Return the class of an encoder by its name, or None.
-
-    Parameters
-    ----------
-    name : str
-        The name of the class.
-
-    Returns
-    -------
-    type or None
-        A subclass of ``SequenceEncoder``.
-
-    Examples
-    --------
-    >>> from lifemix.encoders import encoder_named
-    >>> encoder_named("Attention").__name__
-    'Attention'
-    """
-    return _ENCODERS.get(name)
 
 
 class _Joined(nn.Module):

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray, IndexArray
-from .checks import Whole, as_pandas, check_same_rows, check_times
+from .checks import Whole, as_numbers, as_pandas, check_same_rows, check_times, refuse_rows, shown
 from .errors import CovariateError, InputError, SettingError
 from .target import Target, TargetLike, as_target, subject_codes
 
@@ -70,11 +70,6 @@ class SelectableRows(ABC):
         -------
         the same type
         """
-        if axis != 0:
-            raise InputError(
-                f"only rows can be taken, axis 0; got axis {axis}. Select columns before you "
-                f"create the {type(self).__name__}."
-            )
         index = rows if isinstance(rows, slice) else np.asarray(rows)
         return self._take(np.arange(len(self))[index])
 
@@ -411,12 +406,10 @@ class Histories(SelectableRows):
         InputError
             Where s is not a finite number or has another length, or a row has no visit left.
         """
-        limits = np.asarray(s, dtype=np.float64)
+        limits = as_numbers(s, "s")
         if limits.shape not in ((), (len(self),)) or not np.isfinite(limits).all():
-            wrong = limits[~np.isfinite(limits)]
-            shape = f"{wrong[0]} among {limits.shape}" if wrong.size else f"shape {limits.shape}"
             raise InputError(
-                f"s must be a finite number, or one per row, shape ({len(self)},); got {shape}. "
+                f"s must be a finite number, or one per row, shape ({len(self)},); got {shown(s)}. "
                 "Times count from the origin of the target's times."
             )
         limits = np.broadcast_to(limits, len(self))
@@ -466,7 +459,6 @@ class Histories(SelectableRows):
         y: TargetLike,
         times: ArrayLike | None = None,
         n_per_subject: int | None = None,
-        between: tuple[float, float] | None = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> Landmarks:
         """Return rows to learn predictions from any time on: each history cut at several landmarks.
@@ -488,11 +480,9 @@ class Histories(SelectableRows):
         times : array-like of shape (n_times,), optional
             Landmarks that all subjects share.
         n_per_subject : int, optional
-            How many landmarks to draw for each subject, uniformly in ``between``; those at which it
-            is no longer at risk are dropped.
-        between : pair of float, optional
-            The interval to draw from; from the first visit of all to the 90 % quantile of the times
-            of the target.
+            How many landmarks to draw for each subject, uniformly from the first visit of all to
+            the 90 % quantile of the times of the target; those at which it is no longer at risk are
+            dropped.
         random_state : int, Generator or None, default 0
             Random seed of the draws.
 
@@ -522,19 +512,18 @@ class Histories(SelectableRows):
         check_same_rows(len(self), n_rows, "landmarks: ")
         if times is not None and n_per_subject is not None:
             raise SettingError("times and n_per_subject exclude each other; got both. Drop one.")
-        if between is not None and n_per_subject is None:
-            raise SettingError("between needs n_per_subject, the number of draws; got it alone.")
         if times is not None:
             shared = np.sort(check_times(times))
             rows, at = np.repeat(np.arange(n_rows), len(shared)), np.tile(shared, n_rows)
         elif n_per_subject is not None:
             n_draws = Whole(1)("n_per_subject", n_per_subject)
-            if between is None:
-                first = float(np.nanmin(self.first_times, initial=np.inf))
-                between = max(first, 0.0), float(np.quantile(target.time, _LATEST_QUANTILE))
-            low, high = between
-            if not (np.isfinite([low, high]).all() and 0 <= low < high):
-                raise InputError(f"between must be two ascending times from 0 on; got {between}.")
+            low = max(float(np.nanmin(self.first_times, initial=np.inf)), 0.0)
+            high = float(np.quantile(target.time, _LATEST_QUANTILE))
+            if low >= high:
+                raise InputError(
+                    f"visits must begin before most targets end; got a first visit at {low:g} and "
+                    f"the 90 % quantile of the times at {high:g}. Give times=."
+                )
             draws = np.random.default_rng(random_state).uniform(low, high, (n_rows, n_draws))
             rows, at = np.repeat(np.arange(n_rows), n_draws), np.sort(draws, axis=1).ravel()
         else:
@@ -598,19 +587,9 @@ class Histories(SelectableRows):
 
 def _visit_times(column: pd.Series[Any], name: str) -> FloatArray:
     """Return the times of visits, which must be finite numbers."""
-    try:
-        times = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise CovariateError(
-            f"column {name!r} must hold the times of visits as numbers, counted from the origin of "
-            f"the target's times; got {column.dtype}. Subtract each subject's own origin first."
-        ) from None
-    wrong = np.flatnonzero(~np.isfinite(times))
-    if len(wrong):
-        raise CovariateError(
-            f"column {name!r} must hold finite times; got {times[wrong[0]]} at row {wrong[0]} "
-            f"({len(wrong)} such rows). Drop these visits."
-        )
+    times = as_numbers(column, name, CovariateError)
+    expected = f"column {name!r} must hold finite times"
+    refuse_rows(~np.isfinite(times), times, expected, "Drop these visits", CovariateError)
     return times
 
 

@@ -20,10 +20,9 @@ from torch.nn.functional import pad
 
 from ._types import FloatArray
 from .primitives import Mixture, Primitive
-from .primitives.numeric import limit_gradient, log1mexp
+from .primitives.numeric import cumulative_hazard, limit_gradient, log1mexp
 
 __all__ = [
-    "cumulative_hazard",
     "cumulative_incidences",
     "joint_survival",
     "log_incidence_between",
@@ -78,12 +77,6 @@ class _GaussLobatto:
 
 
 _RULE, _MEAN_RULE = _GaussLobatto(7), _GaussLobatto(13)
-
-
-def cumulative_hazard(log_survival: Tensor, log_cdf: Tensor) -> Tensor:
-    """Return ``-log S``, from ``log F`` where S is close to 1: both ends keep their digits."""
-    cdf = torch.exp(log_cdf.clamp(max=-1))
-    return torch.where(log_cdf < -1, -torch.log1p(-cdf), -log_survival)
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:

@@ -50,12 +50,9 @@ class Activation:
     in_place : callable, optional
         The same function, which overwrites its argument. Without it the analytic gradient is not
         used.
-    derivative_in_place : callable, optional
-        ``(gradient, saved)`` multiplies the gradient by the derivative in place. None: the
-        derivative is 1.
-    keeps_input : bool
-        Whether ``saved`` is the input of the function; otherwise it is the output, which needs no
-        copy.
+    differentiate : callable
+        ``(gradient, output)`` multiplies the gradient by the derivative in place, which follows
+        from the output of the function. The default is a derivative of 1.
     bounded_below_only : bool
         Whether the function has a lower bound and no upper bound.
     """
@@ -63,21 +60,20 @@ class Activation:
     name: str
     function: Callable[[Tensor], Tensor]
     in_place: Callable[[Tensor], Tensor] | None = None
-    derivative_in_place: Callable[[Tensor, Tensor], Tensor] | None = None
-    keeps_input: bool = False
+    differentiate: Callable[[Tensor, Tensor], Tensor] = lambda gradient, output: gradient
     bounded_below_only: bool = False
 
 
 def _backward(name: str, *settings: float) -> Callable[[Tensor, Tensor], Tensor]:
     """Return PyTorch's derivative of an activation, which overwrites the gradient."""
     multiply = getattr(torch.ops.aten, f"{name}_backward").grad_input
-    return lambda gradient, saved: multiply(gradient, saved, *settings, grad_input=gradient)
+    return lambda gradient, output: multiply(gradient, output, *settings, grad_input=gradient)
 
 
 def _elu_backward(alpha: float, scale: float) -> Callable[[Tensor, Tensor], Tensor]:
     multiply = torch.ops.aten.elu_backward.grad_input
-    return lambda gradient, saved: multiply(
-        gradient, alpha, scale, 1, True, saved, grad_input=gradient
+    return lambda gradient, output: multiply(
+        gradient, alpha, scale, 1, True, output, grad_input=gradient
     )
 
 
@@ -94,8 +90,8 @@ _ACTIVATIONS = (
     Activation(
         "elu", functional.elu, functional.elu_, _elu_backward(1, 1), bounded_below_only=True
     ),
-    Activation("gelu", functional.gelu, torch.ops.aten.gelu_, _backward("gelu"), keeps_input=True),
-    Activation("silu", functional.silu, torch.ops.aten.silu_, _backward("silu"), keeps_input=True),
+    Activation("gelu", functional.gelu),  # the derivative does not follow from the output
+    Activation("silu", functional.silu),
     Activation("tanh", torch.tanh, torch.tanh_, _backward("tanh")),
     Activation("identity", lambda x: x, lambda x: x),
 )
@@ -119,19 +115,14 @@ def resolve_activation(choice: object) -> Activation:
         )
     x = torch.linspace(-1, 1, 6).view(2, 3)
     try:
-        y = choice(x)
+        output = choice(x)
+        problem = None if output.shape == x.shape else f"returns shape {tuple(output.shape)}"
     except Exception as error:
+        problem = f"fails: {error!r:.200}"
+    if problem is not None:
         raise SettingError(
-            f"an activation must take a tensor of any shape; got {name}, which fails: "
-            f"{error!r:.200}. Give a function such as torch.nn.functional.softplus."
-        ) from None
-    if not isinstance(y, Tensor) or y.shape != x.shape:
-        output = (
-            f"a tensor of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
-        )
-        raise SettingError(
-            f"an activation must return a tensor of the shape of its argument; got {name}, which "
-            f"returns {output} for {tuple(x.shape)}. Give a function such as "
+            "an activation must take a tensor of any shape and return one of the same shape; got "
+            f"{name}, which for {tuple(x.shape)} {problem}. Give a function such as "
             "torch.nn.functional.softplus, not the class of a module."
         )
     return Activation(name, choice)
@@ -204,8 +195,7 @@ class Architecture:
     ``[n_rows, module_width]``), whose trainable parameters join those of the heads; then there is
     one model. Frozen parameters stay in the module.
 
-    If components belong to several families, or events differ in their number of components,
-    ``primitive`` holds the families of each event; None fills up the events with fewer components.
+    If components belong to several families, ``primitive`` holds the families of each event.
     """
 
     n_inputs: int
@@ -224,28 +214,16 @@ class Architecture:
         """The class of the components; a ``Mixed`` class if there are several families."""
         if not isinstance(self.primitive, tuple):
             return primitive_class(self.primitive)
-        families = [family for event in self.primitive for family in event if family is not None]
+        families = [family for event in self.primitive for family in event]
         return mixed(tuple(dict.fromkeys(families)))
 
     @cached_property
     def component_family_index(self) -> Tensor:
         """Which of ``family.families`` each component belongs to, ``[n_events, k]``."""
-        index = torch.zeros(self.n_events, self.k, dtype=torch.int64)
-        if isinstance(self.primitive, tuple) and issubclass(self.family, Mixed):
-            for event, families in enumerate(self.primitive):
-                for component, family in enumerate(families):
-                    # an absent component has the first family of its event
-                    index[event, component] = self.family.families.index(family or families[0])
-        return index
-
-    @cached_property
-    def is_absent(self) -> Tensor | None:
-        """Which components an event lacks, ``[n_events, k]``; None if all events have ``k``."""
-        if not isinstance(self.primitive, tuple) or not any(
-            None in event for event in self.primitive
-        ):
-            return None
-        return torch.tensor([[family is None for family in event] for event in self.primitive])
+        if not isinstance(self.primitive, tuple) or not issubclass(self.family, Mixed):
+            return torch.zeros(self.n_events, self.k, dtype=torch.int64)
+        index_of = self.family.families.index
+        return torch.tensor([[index_of(family) for family in event] for event in self.primitive])
 
     @property
     def encoder_activation(self) -> Activation:
@@ -271,7 +249,7 @@ class Architecture:
     def description(self) -> str:
         """Return a text that identifies the architecture, the same in every process."""
         events = self.primitive if isinstance(self.primitive, tuple) else ((self.family,),)
-        names = [[family and family.__name__ for family in event] for event in events]
+        names = [[family.__name__ for family in event] for event in events]
         encoder, act = self.encoder_activation.name, self.act.name
         return str(replace(self, primitive=str(names), activation=encoder, shift_activation=act))
 
@@ -364,8 +342,6 @@ class Architecture:
         gate_logits = output[..., 0, :]
         if "gate_bias" in parameters:
             gate_logits = gate_logits + parameters["gate_bias"][:, None]
-        if self.is_absent is not None:
-            gate_logits = gate_logits.masked_fill(self.is_absent.to(gate_logits.device), -torch.inf)
         shifts = self.act.function(output[..., 1:, :])
         values = []
         for index, sign in enumerate(self.shift_signs):
@@ -415,8 +391,7 @@ class Architecture:
             never_index = components.families.index(Never)
             (log_odds,) = components.members()[never_index].parameters
             is_never = self.component_family_index == never_index
-            is_other = ~is_never if self.is_absent is None else ~(is_never | self.is_absent)
-            logits = log_odds + torch.log(is_other.sum(1, keepdim=True))
+            logits = log_odds + torch.log((~is_never).sum(1, keepdim=True))
             parameters["gate_bias"][0].add_(torch.where(is_never, logits, 0.0))
         return row[0]
 

@@ -311,7 +311,7 @@ class _Decoder:
             case {"$user_code": name}:
                 return self._code_of_user(name)
             case dict():
-                return self._decode_mapping(saved)
+                return {name: self.decode(item) for name, item in saved.items()}
         return saved
 
     def _code_of_user(self, name: str) -> Any:
@@ -320,12 +320,6 @@ class _Decoder:
                 f"this model has your own {name!s:.20}. Use load(path, {name!s:.20}=...)."
             )
         return self.user_code[name]
-
-    def _decode_mapping(self, saved: dict[str, Any]) -> dict[str, Any]:
-        tag = next((name for name in saved if name.startswith("$")), None)
-        if tag is not None:
-            raise ModelFileError(f"the file holds an unknown type, {tag!r:.40}.")
-        return {name: self.decode(item) for name, item in saved.items()}
 
 
 def _class_named(name: str) -> type:

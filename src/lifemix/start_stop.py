@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ._types import BoolArray, FloatArray, IndexArray, IntArray
-from .checks import Choice, as_numbers, as_pandas, check_times, refuse_rows, warn_user
+from .checks import as_numbers, as_pandas, check_times, refuse_rows, warn_user
 from .errors import InputError, TargetError
 
 __all__ = ["Intervals", "checked_starts", "path_curves", "path_order", "start_stop"]
@@ -179,14 +179,13 @@ def start_stop(
     visit: str = "visit",
     time: str = "time",
     event: str = "event",
-    begin: Literal["origin", "first_visit"] = "origin",
 ) -> pd.DataFrame:
     """Return one row per interval between visits, with the last known value of every covariate.
 
     An interval begins at a visit and ends at the next one; the last ends when observation ends. A
     value that is missing at a visit is that of the visit before. Visits at the same time count as
     one, visits at or after the end are left out, and the last values known at time 0 hold from 0
-    on.
+    on. Covariates are missing up to the first visit.
 
     Parameters
     ----------
@@ -198,9 +197,6 @@ def start_stop(
     subject, visit, time, event : str
         Names of columns: the identifier, the time of the visit, the end of the observation, and its
         event (0 if censored). Visits and ends count from the same origin.
-    begin : {"origin", "first_visit"}, default "origin"
-        Where the first interval begins: at 0, with missing covariates up to the first visit, or at
-        the first visit, as a late entry.
 
     Returns
     -------
@@ -216,8 +212,7 @@ def start_stop(
     Warns
     -----
     LifemixWarning
-        If visits belong to subjects without an outcome, or (with ``begin="first_visit"``) subjects
-        have no visit before their end; they are left out.
+        If visits belong to subjects without an outcome; they are left out.
 
     Examples
     --------
@@ -234,7 +229,6 @@ def start_stop(
       2    0.0  90.0      0   0.8
     >>> y = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
     """
-    Choice("origin", "first_visit")("begin", begin)
     table = as_pandas(visits)
     names = subject, visit, time, event
     ends, covariates = _outcomes_and_covariates(table, outcomes, *names)
@@ -249,16 +243,10 @@ def start_stop(
         )
     visit_rows = np.flatnonzero((number >= 0) & (at < stop[number]))
     number, at = number[visit_rows], at[visit_rows]
-    if begin == "origin":
-        # Row -1 of the covariates, which are missing, begins the path of a subject at 0.
-        late = np.setdiff1d(np.arange(len(ends)), number[at <= 0])
-        visit_rows = np.append(visit_rows, np.full(len(late), -1))
-        number, at = np.append(number, late), np.append(at, np.zeros(len(late)))
-    elif len(np.unique(number)) < len(ends):
-        warn_user(
-            f"{len(ends) - len(np.unique(number))} of {len(ends)} subjects have no visit before "
-            "their end: left out."
-        )
+    # Row -1 of the covariates, which are missing, begins the path of a subject at 0.
+    late = np.setdiff1d(np.arange(len(ends)), number[at <= 0])
+    visit_rows = np.append(visit_rows, np.full(len(late), -1))
+    number, at = np.append(number, late), np.append(at, np.zeros(len(late)))
     order = np.lexsort((at, number))
     number, start = number[order], np.maximum(at[order], 0.0)
     values = covariates.reset_index(drop=True).reindex(visit_rows[order]).reset_index(drop=True)

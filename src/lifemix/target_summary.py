@@ -44,8 +44,7 @@ class Cells:
         is_count = (self.counts >= 0) & (self.counts <= _MAX_ROWS)
         if self.counts.dtype != np.int64 or not is_count.all():
             raise ValueError(f"counts must be numbers of rows, at most {_MAX_ROWS}")
-        edges = np.column_stack([self.start, self.end]).ravel()
-        if (np.diff(edges, prepend=0.0) < 0).any():
+        if (np.diff(np.stack([self.start, self.end]).T.ravel(), prepend=0.0) < 0).any():
             raise ValueError("cells must be consecutive intervals of time")
 
     @classmethod

@@ -159,11 +159,11 @@ def test_rows_that_are_no_paths_are_refused():
     [
         (
             {"objective": "elbo"},
-            "objective='elbo' cannot go with several intervals per subject: the bound of a path",
+            "objective='elbo' and discount=1 cannot go with several .* the bound of a path is not",
         ),
         (
             {"discount": 0.5},
-            "discount=0.5 cannot go .* every interval but the last .* got 450 intervals of 150 subjects",
+            "discount=0.5 cannot go .* got 450 intervals of 150 subjects.* every interval but the last",
         ),
     ],
 )

@@ -141,7 +141,7 @@ CASES = {
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
     "several families": {"primitive": ["weibull", "lognormal"], "k": 1, "n_members": 2},
-    "families by event": {"primitive": {1: "weibull", 2: ["gompertz", "spline"]}, "k": 1, "n_events": 2},
+    "families by event": {"primitive": {1: {"weibull": 2}, 2: ["gompertz", "spline"]}, "k": 1, "n_events": 2},
     "cure": {"cure": True, "n_events": 2},
     "linear": {"hidden": ()},
     "linear, competing, log-normal": {"hidden": (), "n_events": 2, "primitive": "log-normal"},

@@ -30,7 +30,6 @@ NEEDED = {
 }
 UNLISTED = {
     "lifemix.distribution.SurvivalDistribution",  # the base class, whose methods its two children list
-    "lifemix.encoders.encoder_named",
     "lifemix.encoders.redrawn",
     "lifemix.encoders.unpack",
     "lifemix.encoders.Unpacked",

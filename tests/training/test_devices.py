@@ -102,7 +102,10 @@ CASES = {
     "slopes": ("plain", {"primitive": "spline"}),
     "autograd": ("odd", {"primitive": "gompertz"}),
     "cure": ("plain", {"cure": True}),
-    "families": ("competing", {"primitive": {1: ["weibull", "log_normal"], 2: ["weibull"]}}),
+    "families": (
+        "competing",
+        {"primitive": {1: ["weibull", "log_normal"], 2: ["weibull", "log_normal"]}},
+    ),
     "encoder": ("plain", {"encoder": encoder}),
     "encoder, odd rows": ("odd", {"encoder": encoder, "primitive": "log_normal"}),
 }

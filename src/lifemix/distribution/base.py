@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -15,14 +14,12 @@ from torch import Tensor
 from .._types import FloatArray, IntArray
 from ..checks import Seed, Whole, check_event, check_shares, check_times
 from ..errors import InputError
-from ..incidence import cumulative_hazard
-from .root import invert
+from ..primitives.numeric import invert
 
 __all__ = ["SurvivalDistribution", "choose"]
 
 _BLOCK = 1 << 14  # rows times values that are computed together
 _LAST_TIME = 1e300
-_CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
 def choose(weights: Tensor, n: int, rng: np.random.Generator) -> Tensor:
@@ -99,9 +96,6 @@ class SurvivalDistribution(ABC):
     @abstractmethod
     def _log_pdf(self, t: Tensor) -> Tensor: ...
 
-    def _log_hazard(self, t: Tensor) -> Tensor:
-        return self._log_pdf(t) - self._log_survival(t)
-
     # Means given survival to ``survived_to``.
 
     @abstractmethod
@@ -121,14 +115,6 @@ class SurvivalDistribution(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self)} rows and {self.n_events} event types>"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: quantiles of the first rows."""
-        shares = (0.1, 0.25, 0.5, 0.75, 0.9)
-        first = self[: min(5, len(self))]
-        table = pd.DataFrame(first.quantile(shares), columns=[f"{share:.0%}" for share in shares])
-        title = f"{type(self).__name__} of {len(self):,} rows; the times by which these shares have had the event:"
-        return f"<p>{title}</p>{table.to_html()}"
 
     def survival(self, t: ArrayLike) -> FloatArray:
         """Return the survival function ``S(t)``, the probability of no event up to t.
@@ -202,7 +188,8 @@ class SurvivalDistribution(ABC):
 
         def hazard(block: Self, times: Tensor) -> Tensor:
             start = block._start()
-            log_hazard = block._log_hazard(torch.maximum(times, start))
+            t = torch.maximum(times, start)
+            log_hazard = block._log_pdf(t) - block._log_survival(t)
             return torch.where(times < start, 0.0, torch.exp(log_hazard))
 
         return self._by_time(t, hazard)
@@ -364,37 +351,6 @@ class SurvivalDistribution(ABC):
         times, events = self._sample(n, rng)
         return times if self.n_events == 1 else (times, events)
 
-    def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
-        """Return curves as lifelines lays them out: one row per time (the index), one column per subject.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-        of : {"survival", "cumulative_hazard", "hazard", "pdf"}, default "survival"
-            Which function.
-        columns : sequence, optional
-            The subjects' names, such as ``X.index``; otherwise 0, 1, ...
-
-        Returns
-        -------
-        DataFrame
-            The values, ``(n_times, n_rows)``.
-
-        Raises
-        ------
-        InputError
-            If there is no such function, or there are not as many names as rows.
-        """
-        if of not in _CURVES:
-            raise InputError(f"of must be one of {list(_CURVES)}; got {of!r}.")
-        if columns is not None and len(columns) != len(self):
-            raise InputError(f"columns must name every row ({len(self)}); got {len(columns)}.")
-        values: FloatArray = getattr(self, of)(t)
-        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
-        names = pd.RangeIndex(len(self)) if columns is None else pd.Index(columns)
-        return pd.DataFrame(values.T, index=pd.Index(times, name="time"), columns=names)
-
     def given(self, s: ArrayLike) -> Self:
         """Return the distributions given survival to s.
 
@@ -439,18 +395,14 @@ class SurvivalDistribution(ABC):
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
-        return invert(self._log_cumulative_hazard_and_slope, log_s)
+        rows = torch.arange(len(self))[:, None].expand_as(log_s).flatten()
 
-    def _log_cumulative_hazard_and_slope(
-        self, row_index: Tensor, log_t: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return ``log H`` of some rows, each at its own log time ``[p]``, and its derivative."""
-        rows = self._select(row_index, None)
-        t = torch.exp(log_t)[:, None]
-        log_survival = rows._log_survival(t)
-        hazard = cumulative_hazard(log_survival, rows._log_cdf(t))
-        slope = torch.exp(rows._log_pdf(t) - log_survival) * t / hazard
-        return torch.log(hazard)[:, 0], slope[:, 0]
+        def curves(index: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+            distribution = self._select(rows[index], None)
+            log_survival, log_cdf = distribution._log_survival, distribution._log_cdf
+            return log_survival(t[:, None])[:, 0], log_cdf(t[:, None])[:, 0]
+
+        return invert(curves, log_s.flatten()).view_as(log_s)
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> FloatArray:
         """Apply a function of rows and times ``[rows, times]``."""

@@ -18,14 +18,13 @@ from torch import Tensor
 from .._types import FloatArray, IntArray
 from ..checks import check_times
 from ..incidence import (
-    cumulative_hazard,
     cumulative_incidences,
     joint_survival,
     means,
     restricted_means,
 )
 from ..primitives import Mixture
-from ..primitives.numeric import log_mean_of_survivors
+from ..primitives.numeric import cumulative_hazard
 from .base import SurvivalDistribution, choose
 from .single import MixtureDistribution
 
@@ -148,11 +147,6 @@ class CompetingDistribution(SurvivalDistribution):
         log_hazard = torch.logsumexp(self._by_event("log_pdf", t) - log_survival, dim=2)
         log_pdf = log_survival.sum(2) + log_hazard
         return torch.logsumexp(log_pdf, dim=0) - math.log(len(log_pdf))
-
-    def _log_hazard(self, t: Tensor) -> Tensor:
-        log_survival = self._by_event("log_survival", t).sum(2)
-        log_hazard = torch.logsumexp(self._by_event("log_hazard", t), dim=2)
-        return log_mean_of_survivors(log_survival, log_hazard, dim=0)
 
     def _rmst(self, t: Tensor) -> Tensor:
         beyond = self._average(lambda mixtures: restricted_means(mixtures, t, self._survived_to))

@@ -110,9 +110,6 @@ class MixtureDistribution(SurvivalDistribution):
     def _log_pdf(self, t: Tensor) -> Tensor:
         return self._columns().log_pdf(t)
 
-    def _log_hazard(self, t: Tensor) -> Tensor:
-        return self._columns().log_hazard(t)
-
     def _rmst(self, t: Tensor) -> Tensor:
         beyond = restricted_means(self._columns(), t, self._survived_to)
         return torch.minimum(t, self._start()) + beyond

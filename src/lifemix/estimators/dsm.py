@@ -51,7 +51,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         ``"burr"``, ``"power-generalised-weibull"``, the flexible ``"spline"``, the name of another
         registered primitive, or a class of your own. A list has k components of each; a dict such
         as ``{"weibull": 3, "spline": 1}`` counts them; a dict by event code, such as ``{1:
-        "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
+        "weibull", 2: "spline"}``, has any of these for each event type, with as many components
+        each.
     k : int, default 4
         Components of the mixture of each event type, of each family if there are several.
     hidden : sequence of int, optional

@@ -21,7 +21,7 @@ from ..histories import Block
 from ..likelihood import Observations, contributions
 from ..network import Architecture
 from ..primitives import Mixture
-from ..primitives.mixture import choose_families, components_per_event
+from ..primitives.mixture import choose_families, n_components
 from ..primitives.numeric import LARGEST_LOG
 from ..registry import register_model
 from ..target import Target
@@ -114,7 +114,7 @@ def architecture_of(
     return Architecture(
         n_inputs=example.shape[1],
         hidden=() if module is not None else tuple(int(width) for width in estimator.hidden),
-        k=components_per_event(*options),
+        k=n_components(*options),
         n_events=n_events,
         primitive=choose_families(*options),
         activation=estimator.activation,
@@ -135,19 +135,18 @@ def _copy_encoder(
         with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights here
             torch.set_rng_state(torch.Generator().manual_seed(0).get_state())
             features = module(example)
+        shape = tuple(getattr(features, "shape", ()))
+        is_matrix = len(shape) == 2 and shape[0] == len(example) and shape[1] > 0
+        problem = "" if is_matrix else str(shape or type(features).__name__)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    if problem:
         shapes = {block.name: ["rows", *block.shape] for block in blocks or ()}
-        expected = shapes or f"[rows, {example.shape[1]}]"
+        inputs = f"[rows, {example.shape[1]}]"
         raise SettingError(
-            f"encoder must take inputs of shape {expected}; got {type(error).__name__}: {error}. "
-            "Change its first layer (nn.LazyLinear finds the number of inputs by itself)."
-        ) from error
-    shape = tuple(getattr(features, "shape", ()))
-    is_matrix = isinstance(features, Tensor) and features.dim() == 2
-    if not is_matrix or len(features) != len(example) or 0 in shape:
-        raise SettingError(
-            f"encoder must give one row of features per row, shape [{len(example)}, width]; got "
-            f"{shape or type(features).__name__}. Flatten its output."
+            f"encoder must turn inputs of shape {shapes or inputs} into one row of features per row, "
+            f"shape [{len(example)}, width]; got {problem}. Change its first layer (nn.LazyLinear "
+            "finds the number of inputs by itself), and flatten its output."
         )
     return module, shape[1]
 

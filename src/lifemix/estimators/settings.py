@@ -148,27 +148,14 @@ def check_combinations(estimator: Any) -> None:
 
 def _check_path_settings(estimator: Any, target: Target) -> None:
     """Refuse settings whose loss depends on how the path of a subject is cut into intervals."""
-    if estimator.objective == "exact" and estimator.discount == 1:
-        return
-    setting, reason = (
-        f"discount={estimator.discount:g}",
-        (
-            "every interval but the last ends without event, so that all would be discounted as if "
-            "they were censored. Use discount=1"
-        ),
-    )
-    if estimator.objective != "exact":
-        setting, reason = (
-            f"objective={estimator.objective!r}",
-            (
-                "the bound of a path is not the sum of the bounds of its intervals. Use "
-                "objective='exact'"
-            ),
+    if estimator.objective != "exact" or estimator.discount != 1:
+        raise SettingError(
+            f"objective={estimator.objective!r} and discount={estimator.discount:g} cannot go with "
+            f"several intervals per subject; got {len(target)} intervals of "
+            f"{len(target.joined())} subjects. Use objective='exact' and discount=1: the bound of a "
+            "path is not the sum of the bounds of its intervals, and every interval but the last "
+            "ends without event, so that all would be discounted as if they were censored."
         )
-    raise SettingError(
-        f"{setting} cannot go with several intervals per subject: {reason}; got {len(target)} "
-        f"intervals of {len(target.joined())} subjects."
-    )
 
 
 # What None stands for.

@@ -117,11 +117,6 @@ class Primitive(ABC):
                 f"a primitive must be a dataclass of its parameters; got {cls.__name__}, which has none. Put "
                 "@dataclass(frozen=True, eq=False) above it and one line 'name: Tensor' per parameter into it."
             )
-        if cls.location_name not in (None, *cls.parameter_names()):
-            raise SettingError(
-                f"location_name must be one of the parameters {list(cls.parameter_names())} of {cls.__name__}; got "
-                f"{cls.location_name!r}. Set the attribute location_name."
-            )
 
     # What every primitive defines.
 
@@ -202,21 +197,6 @@ class Primitive(ABC):
         log_cdf = numeric.log_of_complement(log_survival, log_small)
         return torch.where(t > 0, log_cdf, -torch.inf)
 
-    def log_hazard(self, t: Tensor) -> Tensor:
-        """Return ``log f(t) / S(t)``.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The log hazard.
-        """
-        return self.log_pdf(t) - self.log_survival(t)
-
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         """Return ``log P(lower < T <= upper)`` for ``0 <= lower < upper``.
 
@@ -245,7 +225,15 @@ class Primitive(ABC):
         Tensor
             The times; 0 for ``log_s = 0``, infinite for minus infinity.
         """
-        return numeric.inverse_log_survival(self, log_s)
+        log_s, *parameters = torch.broadcast_tensors(log_s, *self.parameters)
+        flat = type(self)(*(parameter.double().flatten() for parameter in parameters))
+
+        def curves(index: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+            components = flat.map(lambda values: values[index])
+            return components.log_survival(t), components.log_cdf(t)
+
+        times = numeric.invert(curves, log_s.double().flatten())
+        return times.view(log_s.shape).to(log_s)
 
     def kinks(self) -> Tensor | None:
         """Return log times at which a derivative of the density jumps, where an integral must be split.

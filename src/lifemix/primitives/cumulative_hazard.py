@@ -56,11 +56,6 @@ class CumulativeHazard(Primitive):
         log_cumulative_hazard, _ = self.log_hazards(_log(t))
         return torch.where(t > 0, saturate(log_cumulative_hazard), -torch.inf)
 
-    def log_hazard(self, t: Tensor) -> Tensor:
-        log_t = _log(t)
-        _, log_rate = self.log_hazards(log_t)
-        return limit_gradient(log_rate) - log_t
-
     def log_pdf(self, t: Tensor) -> Tensor:
         log_t = _log(t)
         log_cumulative_hazard, log_rate = self.log_hazards(log_t)

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from ..errors import SettingError
 from .base import Primitive
 from .numeric import log_of_complement, standardise, with_slope
 
@@ -56,15 +55,6 @@ class LogLocationScale(Primitive):
     location_name: ClassVar[str | None] = "log_scale"
     precision_sign: ClassVar[int] = 1
     standard_tail: ClassVar[float]
-
-    @classmethod
-    def _check_declaration(cls) -> None:
-        super()._check_declaration()
-        if len(cls.parameter_names()) != 2 or not hasattr(cls, "standard_tail"):
-            raise SettingError(
-                f"a log-location-scale family must have two parameters and a standard_tail; got {cls.__name__} with "
-                f"{list(cls.parameter_names())}. See lifemix.primitives.LogLocationScale."
-            )
 
     # Functions of z.
 

@@ -14,7 +14,6 @@ from ..checks import Whole
 from ..errors import SettingError
 from .base import Primitive, primitive_class
 from .cure import Never
-from .numeric import log_mean_of_survivors
 
 __all__ = [
     "COMPONENT_COUNT",
@@ -23,15 +22,15 @@ __all__ = [
     "Mixture",
     "check_primitive",
     "choose_families",
-    "components_per_event",
     "mixed",
+    "n_components",
     "primitive_names",
 ]
 
 COMPONENT_COUNT = Whole(1, most=1000)
 
-ComponentFamilies = tuple[tuple[type[Primitive] | None, ...], ...]
-"""The family of each component, event type by event type; None if another event type has more components."""
+ComponentFamilies = tuple[tuple[type[Primitive], ...], ...]
+"""The family of each component, event type by event type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,23 +117,6 @@ class Mixture:
         """
         return self.log_mix(self.components.log_cdf(t[..., None]))
 
-    def log_hazard(self, t: Tensor) -> Tensor:
-        """Return ``log f(t) / S(t)``: the mean of the components' hazards among those who survived.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, of the shape of the weights without their last axis.
-
-        Returns
-        -------
-        Tensor
-            The log hazard.
-        """
-        log_survived = self.log_weights + self.components.log_survival(t[..., None])
-        log_hazard = self.components.log_hazard(t[..., None])
-        return log_mean_of_survivors(log_survived, log_hazard, dim=-1)
-
     def log_mix(self, values: Tensor) -> Tensor:
         """Return ``log sum_k w_k exp(values_k)``: the exact likelihood.
 
@@ -210,7 +192,6 @@ class Mixed(Primitive):
     log_survival = _by_family("log_survival")
     log_cdf = _by_family("log_cdf")
     log_interval = _by_family("log_interval")
-    log_hazard = _by_family("log_hazard")
     inverse_log_survival = _by_family("inverse_log_survival")
     tail_index = _by_family("tail_index")
     steepness = _by_family("steepness")
@@ -309,16 +290,13 @@ def choose_families(
 ) -> type[Primitive] | ComponentFamilies:
     """Return the family of all components, or those of each event type if they differ or some may be cured."""
     events = _families_by_event(primitive, k, n_events, cure)
-    width = max(len(families) for families in events)
     distinct = {family for families in events for family in families}
-    if len(distinct) == 1 and all(len(families) == width for families in events):
-        return distinct.pop()
-    return tuple((*families, *[None] * (width - len(families))) for families in events)
+    return distinct.pop() if len(distinct) == 1 else tuple(map(tuple, events))
 
 
-def components_per_event(primitive: Any, k: int, n_events: int, cure: bool = False) -> int:
-    """Return the number of components of the event type with most of them."""
-    return max(len(families) for families in _families_by_event(primitive, k, n_events, cure))
+def n_components(primitive: Any, k: int, n_events: int, cure: bool = False) -> int:
+    """Return the number of components of every event type."""
+    return len(_families_by_event(primitive, k, n_events, cure)[0])
 
 
 def check_primitive(primitive: Any) -> None:
@@ -362,6 +340,12 @@ def _families_by_event(
                 "event code, or one for all."
             )
         events = [_families(primitive[code], k) for code in codes]
+        counts = [len(families) for families in events]
+        if len(set(counts)) > 1:
+            raise SettingError(
+                f"primitive must give every event type as many components; got {counts}. Give counts, "
+                "such as {1: {'weibull': 2}, 2: ['lognormal', 'spline']}."
+            )
     else:
         events = [_families(primitive, k)] * n_events
     return [families + [Never] * cure for families in events]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.optimize.elementwise import find_root
 from torch import Tensor
 from torch.nn.functional import softplus
+
+from .._types import FloatArray
 
 if TYPE_CHECKING:
     from .base import Primitive
@@ -16,12 +22,12 @@ __all__ = [
     "LARGEST_LOG",
     "LOG_LIMIT",
     "LOG_TIME_LIMITS",
+    "cumulative_hazard",
+    "invert",
     "limit_gradient",
-    "inverse_log_survival",
     "log1mexp",
     "log_expm1",
     "log_interval",
-    "log_mean_of_survivors",
     "log_of_complement",
     "log_softplus",
     "saturate",
@@ -40,7 +46,9 @@ LOG_TIME_LIMITS = {torch.float32: 85.0, torch.float64: 700.0}
 
 _GRADIENT_LIMITS = {torch.float32: 1e30, torch.float64: 1e250}  # can be added up
 _FACTOR_LIMITS = {torch.float32: 1e20, torch.float64: 1e200}  # can be multiplied
-_MAX_STEPS = 128
+_LOG_TIMES = (-744.0, 709.7)  # whose exponentials are numbers
+_FAR = 1e3  # limit of a log cumulative hazard
+_TOLERANCES = {"xatol": 1e-13, "xrtol": 1e-13, "fatol": 0.0, "frtol": 0.0}
 
 
 class _Saturate(torch.autograd.Function):
@@ -129,19 +137,6 @@ def log_of_complement(log_s: Tensor, log_small: Tensor) -> Tensor:
     return torch.where(is_number, log_complement, log_small)
 
 
-def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) -> Tensor:
-    """Return the log of the mean of ``exp(log_values)`` over groups, weighted by the survivors of each.
-
-    If nobody survived, the result is that of the group with the smallest hazard, which was the last.
-    """
-    log_share = torch.log_softmax(log_survived, dim=dim)
-    is_empty = log_share == -torch.inf  # the value of such a group may be infinite
-    log_terms = torch.where(is_empty, -torch.inf, log_share + log_values)
-    mean = torch.logsumexp(log_terms, dim=dim)
-    has_no_survivors = torch.isnan(log_share).any(dim)
-    return torch.where(has_no_survivors, log_values.amin(dim), mean)
-
-
 def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     """Return ``log P(lower < T <= upper)``.
 
@@ -165,34 +160,37 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     return torch.where(is_left_censored, log_cdf, log_probability)
 
 
-@torch.no_grad()
-def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
-    """Return the times at which ``log S`` is ``log_s``.
+def cumulative_hazard(log_survival: Tensor, log_cdf: Tensor) -> Tensor:
+    """Return ``-log S``, from ``log F`` where S is close to 1: both ends keep their digits."""
+    cdf = torch.exp(log_cdf.clamp(max=-1))
+    return torch.where(log_cdf < -1, -torch.log1p(-cdf), -log_survival)
 
-    Bisection of log time, and Newton's steps for ``log(-log S)`` where it is near its goal.
+
+@torch.no_grad()
+def invert(curves: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], log_s: Tensor) -> Tensor:
+    """Return the times at which ``log S`` is ``log_s``, ``[n]``; infinite if it never falls so far.
+
+    The log cumulative hazard of a Weibull distribution is linear in log time, and that of a mixture
+    is nearly so: few steps solve it.
+
+    Parameters
+    ----------
+    curves : callable
+        From the numbers of some curves and a time for each, ``[p]``: ``log S`` and ``log F``.
+    log_s : Tensor
+        Log survival probabilities in float64, ``[n]``.
     """
-    limit = LOG_TIME_LIMITS[log_s.dtype]
-    tolerance = torch.finfo(log_s.dtype).eps ** 0.75
-    log_s = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
-    is_inside = (log_s < 0) & (log_s > -torch.inf)
-    goal = torch.where(is_inside, log_s, -1.0)
-    x = torch.zeros_like(goal)  # log time
-    low, high = x - limit, x + limit
-    for _ in range(_MAX_STEPS):
-        t = torch.exp(x)
-        log_survival = primitive.log_survival(t)
-        rate = torch.exp(primitive.log_pdf(t) + x - log_survival)  # -d log S / dx
-        is_before = log_survival > goal
-        low = torch.where(is_before, x, low)
-        high = torch.where(is_before, high, x)
-        log_ratio = torch.log(goal / log_survival)
-        newton = x - log_ratio * log_survival / rate
-        is_usable = (newton > low) & (newton < high) & (log_ratio.abs() < 2)  # False for NaN
-        previous = x
-        x = torch.where(is_usable, newton, (low + high) / 2)
-        has_converged = (x - previous).abs() <= tolerance * (1 + x.abs())
-        if has_converged.all():
-            break
-    is_finite = is_inside & (x < limit * (1 - 1e-5))
-    t = torch.where(is_finite, torch.exp(x), torch.inf)
-    return torch.where(log_s < 0, t, 0.0)
+    goal = torch.log(-log_s).clamp(-2 * _FAR, 2 * _FAR).numpy()
+
+    def distance(
+        log_t: FloatArray, goal: FloatArray, index: NDArray[np.floating[Any]]
+    ) -> FloatArray:
+        row_index, t = torch.from_numpy(index).long(), torch.from_numpy(log_t).exp()
+        log_hazard = torch.log(cumulative_hazard(*curves(row_index, t)))
+        return np.asarray(log_hazard.clamp(-_FAR, _FAR).numpy() - goal)
+
+    ends = tuple(np.full_like(goal, log_t) for log_t in _LOG_TIMES)
+    index = np.arange(len(goal))
+    result = find_root(distance, ends, args=(goal, index), tolerances=_TOLERANCES)
+    without_root = np.where(result.f_bracket[1] < 0, np.inf, 0.0)
+    return torch.from_numpy(np.where(result.success, np.exp(result.x), without_root))

@@ -206,14 +206,12 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     network = model.network_
     architecture = network.architectures[0]
     weights = network.parameters.numpy().astype("<f4").tobytes()
-    is_absent = architecture.is_absent
     return {
         "label": architecture.family.label,
         "family": _family(architecture.family),
         "activation": architecture.encoder_activation.name,
         "shiftActivation": architecture.act.name,
         "signs": architecture.shift_signs,
-        "closed": None if is_absent is None else is_absent.tolist(),
         "events": architecture.n_events,
         "k": architecture.k,
         "cure": bool(model.cure),

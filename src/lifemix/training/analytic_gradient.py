@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..likelihood import Observations
-from ..network import Activation, Architecture
+from ..network import Architecture
 from ..primitives import LogLocationScale
 from ..primitives.numeric import LOG_LIMIT
 from .autograd import AutogradLoss, FleetVector, Settings
@@ -42,8 +42,8 @@ class _Forward:
     """What the network computed; shapes are ``[n_models, n_events, n_components, n_rows]``."""
 
     hidden: list[Tensor]  # the inputs, then the output of every layer after dropout
-    saved: list[Tensor]  # per layer: what the derivative of the activation needs
-    saved_shifts: Tensor  # the same for the shifts
+    activated: list[Tensor]  # the output of every layer before dropout
+    shifts: Tensor  # after the activation
     logits: Tensor
     precision: Tensor
     z: Tensor
@@ -61,8 +61,10 @@ class AnalyticLoss(AutogradLoss):
         self.location_index = self.family.parameter_names().index(self.family.location_name)
         self.precision_index = 1 - self.location_index
         self.location_sign = architecture.shift_signs[self.location_index]
-        self.activation = architecture.encoder_activation
-        self.act = architecture.act
+        self.activation, self.act = architecture.encoder_activation, architecture.act
+        assert self.activation.in_place is not None
+        assert self.act.in_place is not None
+        self.activate, self.activate_shifts = self.activation.in_place, self.act.in_place
         self.out_shape = (architecture.n_events, 3, architecture.k)  # logits and two parameters
         self.n_layers = len(architecture.hidden)
         self.has_bias = architecture.bias
@@ -150,7 +152,7 @@ class AnalyticLoss(AutogradLoss):
         self, parameters: FleetVector, x: Tensor, batch: _Batch, masks: list[Tensor] | None
     ) -> _Forward:
         """Return the values of the components and what their derivatives need."""
-        blocks, hidden, saved = parameters.blocks, [x], []
+        blocks, hidden, activated = parameters.blocks, [x], []
         n_models, n_rows, _ = x.shape
         for layer in range(self.n_layers):
             weights = blocks[f"encoder.{layer}.weight"]
@@ -159,8 +161,8 @@ class AnalyticLoss(AutogradLoss):
             torch.bmm(hidden[-1], weights, out=output)
             if self.has_bias:
                 output.add_(blocks[f"encoder.{layer}.bias"][:, None])
-            output, saved_input = _activate(self.activation, output)
-            saved.append(saved_input)
+            self.activate(output)
+            activated.append(output)
             if masks is not None:
                 dropped = self._buffer(f"dropped {layer}", shape, x)
                 output = torch.mul(output, masks[layer], out=dropped)
@@ -171,7 +173,7 @@ class AnalyticLoss(AutogradLoss):
         logits = out[:, :, 0]
         if self.has_bias:
             logits.add_(blocks["gate_bias"][..., None])
-        shifts, saved_shifts = _activate(self.act, out[:, :, 1:])
+        shifts = self.activate_shifts(out[:, :, 1:])
         base = blocks["base"][..., None]
         location_base = base[:, :, self.location_index]
         location_shift = shifts[:, :, self.location_index]
@@ -184,7 +186,7 @@ class AnalyticLoss(AutogradLoss):
         z = (batch.log_time - location).mul_(precision)
         value, d_z = self.family.standard(z, batch.happened)
         value.addcmul_(batch.happened, log_precision)
-        return _Forward(hidden, saved, saved_shifts, logits, precision, z, value, d_z)
+        return _Forward(hidden, activated, shifts, logits, precision, z, value, d_z)
 
     def _mix(self, forward: _Forward, batch: _Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return terms that add up to the loss, and its derivatives by values and logits."""
@@ -220,34 +222,19 @@ class AnalyticLoss(AutogradLoss):
             torch.sum(d_out[:, :, 0], dim=-1, out=d_blocks["gate_bias"])
         if self.location_sign < 0:
             d_shifts[:, :, self.location_index].neg_()
-        _differentiate(self.act, d_shifts, forward.saved_shifts)
+        self.act.differentiate(d_shifts, forward.shifts)
         d_out = d_out.flatten(1, 3)
         torch.bmm(d_out, forward.hidden[-1], out=d_blocks["heads"])
         d_above, weights = d_out.transpose(1, 2), blocks["heads"]
         for layer in reversed(range(self.n_layers)):
-            saved = forward.saved[layer]
-            d_output = self._buffer(f"d_output {layer}", saved.shape, saved)
+            output = forward.activated[layer]
+            d_output = self._buffer(f"d_output {layer}", output.shape, output)
             torch.bmm(d_above, weights, out=d_output)
             if masks is not None:
                 d_output.mul_(masks[layer])
-            _differentiate(self.activation, d_output, saved)
+            self.activation.differentiate(d_output, output)
             if self.has_bias:
                 torch.sum(d_output, dim=1, out=d_blocks[f"encoder.{layer}.bias"])
             d_weights = d_blocks[f"encoder.{layer}.weight"]
             torch.bmm(forward.hidden[layer].transpose(1, 2), d_output, out=d_weights)
             d_above, weights = d_output, blocks[f"encoder.{layer}.weight"].transpose(1, 2)
-
-
-def _activate(activation: Activation, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the activation of x, which may be overwritten, and what its derivative needs."""
-    if activation.keeps_input:
-        return activation.function(x), x
-    assert activation.in_place is not None
-    activation.in_place(x)
-    return x, x
-
-
-def _differentiate(activation: Activation, gradient: Tensor, saved: Tensor) -> None:
-    """Multiply a gradient in place by the derivative of the activation."""
-    if activation.derivative_in_place is not None:
-        activation.derivative_in_place(gradient, saved)

@@ -252,7 +252,10 @@ OPTIONS: dict[str, tuple[Callable[[], Sample], dict[str, Any]]] = {
         data.plain,
         {"primitive": {"weibull": 2, "lognormal": 1}, "cure": True},
     ),
-    "a family per event": (data.competing, {"primitive": {1: "weibull", 2: ["lognormal", "burr"]}}),
+    "a family per event": (
+        data.competing,
+        {"primitive": {1: {"weibull": 2}, 2: {"lognormal": 1, "burr": 1}}},
+    ),
     "rounded times": (data.rounded, {"rounding": None}),
     "elbo, late entry": (data.late_entry, {"objective": "elbo"}),
     "discount, weights": (data.weighted, {"discount": 0.5}),

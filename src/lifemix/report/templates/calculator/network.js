@@ -79,7 +79,6 @@ function mixturesOf(network, member, x) {
   for (let e = 0; e < events; e++) {
     const logits = [], components = [];
     for (let j = 0; j < k; j++) {
-      if (network.closed?.[e][j]) continue; // another event type has more components
       logits.push(head(e * heads * k + j) + (gateBias ? gateBias[e * k + j] : 0));
       const parameters = signs.map((sign, p) => (
         base[(e * signs.length + p) * k + j] + sign * shiftActivation(head((e * heads + 1 + p) * k + j))));
