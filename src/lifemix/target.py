@@ -184,7 +184,8 @@ class Target:
             raise TargetError(
                 f"groups must have one value per row; got {len(codes)} values for {len(self)} rows."
             )
-        n_pairs = len(pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates())
+        pairs = pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates()
+        n_pairs = len(pairs)  # more than subjects if a subject is in two groups
         if self.subject is not None and n_pairs > self.n_subjects:
             raise TargetError(
                 f"groups must keep the rows of one subject together; got {self.n_subjects} "

@@ -117,6 +117,7 @@ class AnalyticLoss(AutogradLoss):
         n_models, n_rows, _ = x.shape
         d_out = self._buffer("d_out", (n_models, *self.out_shape, n_rows), x)
         d_z = forward.d_z.mul_(d_value)
+        # z = precision * (log t - location), and log f has a term log precision
         d_out[:, :, 0] = d_logits
         d_out[:, :, 1 + self.location_index] = -d_z * forward.precision
         d_log_precision = d_out[:, :, 1 + self.precision_index]
@@ -125,6 +126,7 @@ class AnalyticLoss(AutogradLoss):
             d_log_precision.neg_()
         d_out.clamp_(-_GRADIENT_LIMIT, _GRADIENT_LIMIT)
         self._backward(parameters, gradient, forward, d_out, masks)
+        # the derivatives of ``prior_loss``
         blocks, d_blocks = parameters.blocks, gradient.blocks
         strength = settings.prior_strength.view(-1, 1, 1, 1)
         distance = blocks["base"] - settings.prior_centre
