@@ -5,12 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from lifemix import make_target
-
-settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
-settings.load_profile("no deadline")
 
 FOLDER = Path(__file__).parents[1] / "references" / "metrics"
 
@@ -30,15 +26,14 @@ def sksurv_values():
 
 
 class Reference:
-    """One of the data sets: ``tied``, ``continuous`` or ``train``."""
+    """A data set: ``tied``, ``continuous`` or ``train``."""
 
     def __init__(self, columns):
         self.columns = {name: np.asarray(values) for name, values in columns.items()}
         self.risk = self.columns["risk"]
-        self.y = make_target(self.columns["time"], self.columns["event"])
-        self.truncated = make_target(
-            self.columns["time"], self.columns["event"], entry=self.columns["entry"]
-        )
+        time, event = self.columns["time"], self.columns["event"]
+        self.y = make_target(time, event)
+        self.truncated = make_target(time, event, entry=self.columns["entry"])
 
     def incidence(self, event, n_horizons):
         return self.columns[f"incidence{event}"][:, :n_horizons]
@@ -53,6 +48,23 @@ def references():
 @pytest.fixture(scope="session")
 def horizons():
     return np.asarray(read("data.json")["horizons"])
+
+
+@pytest.fixture(params=["tied", "continuous"])
+def name(request):
+    """The names of the data sets that R was run on."""
+    return request.param
+
+
+@pytest.fixture(params=["same", "train"])
+def sksurv_reference(request, name, references, sksurv_values):
+    """Training and test data, with scikit-survival's values for an event."""
+    train = name if request.param == "same" else "train"
+
+    def values(event):
+        return references[train].y, references[name], sksurv_values[f"{name}/{train}/{event}"]
+
+    return values
 
 
 @pytest.fixture

@@ -2,61 +2,32 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lifemix import make_target
+from helpers.metric_samples import ExponentialModel, draw_exponential
+from lifemix import make_target, metrics
 from lifemix.errors import InputError, LifemixWarning, SettingError
-from lifemix.metrics import (
-    Measure,
-    auc_td,
-    bootstrap,
-    brier_score,
-    concordance_td,
-    d_calibration,
-    evaluate,
-    evaluation,
-    integrated_brier_score,
-    mean_concordance,
-    register_measure,
-    survival_at_own_time,
-)
+from lifemix.metrics import Measure, evaluate, evaluation
+from lifemix.metrics.evaluation import marginal_risk
 from lifemix.splits import horizons
 from lifemix.target import as_target
 
 HORIZONS = [0.5, 0.2, 1.0]
-OURS = set("concordance_td brier auc integrated_brier d_calibration d_calibration_p".split())
+GRID = np.linspace(0, 1, 101)
+MODEL = ExponentialModel()
 
 
-class Exponential:
-    """The true model of the data below: independent exponential times with rate exp(x_m)."""
-
-    def rates(self, X):
-        return np.exp(np.asarray(X, dtype=float))
-
-    def predict_survival_function(self, X, times):
-        return np.exp(-self.rates(X).sum(axis=1)[:, None] * np.asarray(times))
-
-    def predict_cumulative_incidence(self, X, times, event=1):
-        share = self.rates(X)[:, event - 1] / self.rates(X).sum(axis=1)
-        return share[:, None] * (1 - self.predict_survival_function(X, times))
-
-
-def draw(rng, n, n_events):
-    X = rng.normal(size=(n, n_events))
-    times, censoring = rng.exponential(np.exp(-X)), rng.exponential(1.5, n)
-    first = times.min(axis=1)
-    return X, (
-        np.minimum(first, censoring),
-        np.where(first <= censoring, times.argmin(axis=1) + 1, 0),
-    )
+def draw(rng, n_events):
+    """Return training target, and covariates and target of test data."""
+    return draw_exponential(rng, 400, n_events)[1], *draw_exponential(rng, 500, n_events)
 
 
 @pytest.fixture
 def single(rng):
-    return draw(rng, 400, 1)[1], *draw(rng, 600, 1)
+    return draw(rng, 1)
 
 
 @pytest.fixture
 def competing(rng):
-    return draw(rng, 400, 2)[1], *draw(rng, 300, 2)
+    return draw(rng, 2)
 
 
 def value(table, metric, event=1, horizon=None):
@@ -64,187 +35,179 @@ def value(table, metric, event=1, horizon=None):
     return (rows if horizon is None else rows[rows["horizon"] == horizon])["value"].item()
 
 
-@pytest.mark.parametrize("compat", [None, "sksurv"])
-def test_single_risk_holds_what_the_metrics_give(single, compat):
-    y_train, X, y = single
-    model = Exponential()
-    table = evaluate(model, y_train, X, y, HORIZONS, compat=compat)
+@pytest.mark.parametrize("n_events", [1, 2])
+@pytest.mark.parametrize("options", [{}, {"compat": "sksurv"}, {"competing": "wolbers"}], ids=str)
+def test_holds_the_values_of_the_metrics(n_events, options, rng):
+    y_train, X, y = draw(rng, n_events)
+    table = evaluate(MODEL, y_train, X, y, HORIZONS, **options)
     assert table.columns.tolist() == ["metric", "event", "horizon", "value"]
-    assert table["metric"].isin(OURS).sum() == 3 * 3 + 1 + 2
-    for t in HORIZONS:
-        survival = model.predict_survival_function(X, [t])[:, 0]
-        assert value(table, "concordance_td", horizon=t) == concordance_td(
-            y_train, y, 1 - survival, t, compat=compat
-        )
-        assert value(table, "brier", horizon=t) == pytest.approx(
-            brier_score(y_train, y, survival, t, compat=compat)
-        )
-        assert value(table, "auc", horizon=t) == pytest.approx(
-            auc_td(y_train, y, 1 - survival, t, compat=compat)
-        )
-    grid = np.linspace(0, 1, 101)
-    curves = model.predict_survival_function(X, grid)
-    total = integrated_brier_score(y_train, y, curves, grid, compat=compat)
-    assert value(table, "integrated_brier", horizon=1.0) == pytest.approx(total)
-    own = np.exp(-np.exp(X[:, 0]) * y[0])
-    assert value(table, "d_calibration") == pytest.approx(d_calibration(y, own).statistic)
-    assert value(table, "d_calibration_p") == pytest.approx(d_calibration(y, own).p_value)
     assert not table["value"].isna().any()
+    compat = {"compat": options.get("compat")}
+    for event in range(1, n_events + 1):
+        for t in HORIZONS:
+            risk = MODEL.predict_cumulative_incidence(X, [t], event)[:, 0]
+            expected = {
+                "concordance_td": metrics.concordance_td(y_train, y, risk, t, event, **options),
+                "brier": metrics.brier_score(y_train, y, 1 - risk, t, event, **compat),
+                "auc": metrics.auc_td(y_train, y, risk, t, event, **compat),
+            }
+            got = {name: value(table, name, event, t) for name in expected}
+            assert got == pytest.approx(expected, rel=1e-12)
+        curves = 1 - MODEL.predict_cumulative_incidence(X, GRID, event)
+        total = metrics.integrated_brier_score(y_train, y, curves, GRID, event, **compat)
+        assert value(table, "integrated_brier", event, 1.0) == pytest.approx(total)
+    if n_events == 1:
+        test = metrics.d_calibration(y, np.exp(-np.exp(X[:, 0]) * y[0]))
+        assert value(table, "d_calibration") == pytest.approx(test.statistic)
+        assert value(table, "d_calibration_p") == pytest.approx(test.p_value)
+    n_values = n_events * (3 * 3 + 1) + 2 * (n_events == 1)
+    assert len(table) == n_values
 
 
-def test_competing_risks_have_rows_for_every_event(competing):
-    y_train, X, y = competing
-    model = Exponential()
-    table = evaluate(model, y_train, X, y, HORIZONS, competing="wolbers")
-    assert table["metric"].isin(OURS).sum() == 2 * (3 * 3 + 1)
-    assert set(table["metric"]) & OURS == {"concordance_td", "brier", "auc", "integrated_brier"}
-    for event in (1, 2):
-        risk = model.predict_cumulative_incidence(X, [0.5], event=event)[:, 0]
-        expected = concordance_td(y_train, y, risk, 0.5, event, competing="wolbers")
-        assert value(table, "concordance_td", event, 0.5) == pytest.approx(expected)
-        assert value(table, "brier", event, 0.5) == pytest.approx(
-            brier_score(y_train, y, 1 - risk, 0.5, event)
-        )
-        assert value(table, "auc", event, 0.5) == pytest.approx(
-            auc_td(y_train, y, risk, 0.5, event)
-        )
-
-
-def test_frames_and_arrays_give_the_same_table(single):
-    y_train, X, y = single
-    frame = pd.DataFrame(X, columns=["x"], index=np.arange(len(X))[::-1])
-    pd.testing.assert_frame_equal(
-        evaluate(Exponential(), y_train, X, y, HORIZONS),
-        evaluate(Exponential(), y_train, frame, y, HORIZONS),
-    )
-
-
-def test_one_horizon_is_enough(single):
-    table = evaluate(Exponential(), single[0], single[1], single[2], 0.5)
-    assert np.isfinite(value(table, "integrated_brier"))
-
-
-def test_test_times_beyond_the_training_follow_up_do_not_crash(single):
-    y_train, X, (time, event) = single
-    later = np.where(np.arange(len(time)) < 5, 1000.0, time)
-    table = evaluate(Exponential(), y_train, X, (later, event), HORIZONS)
-    assert not table["value"].isna().any()
-
-
-def test_horizons_beyond_the_follow_up_are_nan_and_the_rest_stands(single):
-    y_train, X, y = single
-    with pytest.warns(LifemixWarning) as caught:
-        table = evaluate(Exponential(), y_train, X, y, [0.5, 1e6])
-    assert any("followed up to" in str(warning.message) for warning in caught)
-    assert np.isfinite(value(table, "brier", horizon=0.5))
-    assert np.isnan(value(table, "brier", horizon=1e6))
-    assert np.isnan(value(table, "integrated_brier"))
-
-
-def test_a_model_that_answers_in_another_shape_is_refused(single):
-    class Transposed(Exponential):
-        def predict_survival_function(self, X, times):
-            return super().predict_survival_function(X, times).T
-
-    with pytest.raises(
-        InputError, match=r"the model's prediction must have shape \(600, 100\); got \(100, 600\)"
-    ):
-        evaluate(Transposed(), single[0], single[1], single[2], HORIZONS)
-
-
-def test_models_are_asked_for_times_in_order(single):
-    class InOrder(Exponential):
+def test_models_receive_times_in_order_and_any_table(single):
+    class InOrder(ExponentialModel):
         def predict_survival_function(self, X, times):
             assert (np.diff(times) > 0).all()
             return super().predict_survival_function(X, times)
 
-    pd.testing.assert_frame_equal(
-        evaluate(InOrder(), *single, HORIZONS), evaluate(Exponential(), *single, HORIZONS)
-    )
-
-
-def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
     y_train, X, y = single
-    table = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
-    plain = evaluate(Exponential(), y_train, X, y, [0.5, 1.0])
-    pd.testing.assert_frame_equal(table[plain.columns.tolist()], plain)
+    frame = pd.DataFrame(X, columns=["x"], index=np.arange(len(X))[::-1])
+    expected = evaluate(MODEL, y_train, X, y, HORIZONS)
+    pd.testing.assert_frame_equal(evaluate(InOrder(), y_train, frame, y, HORIZONS), expected)
+
+
+def test_horizons_beyond_the_follow_up_are_nan_and_the_others_are_not(single):
+    y_train, X, y = single
+    with pytest.warns(LifemixWarning) as caught:
+        table = evaluate(MODEL, y_train, X, y, [0.5, 1e6])
+    assert any("followed up to" in str(warning.message) for warning in caught)
+    assert np.isfinite(value(table, "brier", horizon=0.5))
+    assert np.isnan([value(table, "brier", 1, 1e6), value(table, "integrated_brier")]).all()
+
+
+def test_predictions_of_another_shape_are_refused(single):
+    class Transposed(ExponentialModel):
+        def predict_survival_function(self, X, times):
+            return super().predict_survival_function(X, times).T
+
+    with pytest.raises(InputError, match=r"must have shape \(500, 100\); got \(100, 500\)"):
+        evaluate(Transposed(), *single, HORIZONS)
+
+
+def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_intervals(single):
+    y_train, X, y = single
+    tables = [
+        evaluate(MODEL, *single, 0.5, n_bootstrap=30, random_state=seed) for seed in (3, 3, 4)
+    ]
+    table, again, other = tables
+    pd.testing.assert_frame_equal(again, table)
+    assert not np.allclose(other["lower"], table["lower"])
+    pd.testing.assert_frame_equal(table.iloc[:, :4], evaluate(MODEL, *single, 0.5))
     is_test = table["metric"].str.startswith("d_calibration")
-    assert (table["lower"] <= table["value"])[~is_test].all()
-    assert (table["value"] <= table["upper"])[~is_test].all()
-    assert (table["lower"] < table["upper"])[~is_test].all()
     assert is_test.sum() == 2
     assert table.loc[is_test, ["lower", "upper"]].isna().all(axis=None)
-    again = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
-    pd.testing.assert_frame_equal(again, table)
-    other = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=4)
-    assert not np.allclose(other["lower"], table["lower"])
-    first = bootstrap(
-        lambda drawn, risk: concordance_td(y_train, drawn, risk, 0.5),
+    inside = (table["lower"] < table["value"]) & (table["value"] < table["upper"])
+    assert inside[~is_test].all()
+    expected = metrics.bootstrap(
+        lambda y, risk: metrics.concordance_td(y_train, y, risk, 0.5),
         y,
-        1 - Exponential().predict_survival_function(X, [0.5])[:, 0],
+        1 - MODEL.predict_survival_function(X, [0.5])[:, 0],
         n_resamples=30,
         random_state=3,
     )
-    assert value(
-        table.assign(value=table["lower"]), "concordance_td", horizon=0.5
-    ) == pytest.approx(first.lower)
+    lower = table.set_index("metric")["lower"]
+    assert lower["concordance_td"] == pytest.approx(expected.lower)
 
 
-def test_only_the_measures_asked_for(single):
-    table = evaluate(Exponential(), *single, HORIZONS, measures=["auc", "integrated_brier"])
+def test_selected_measures(single):
+    table = evaluate(MODEL, *single, HORIZONS, measures=["auc", "integrated_brier"])
     assert table["metric"].tolist() == ["auc"] * 3 + ["integrated_brier"]
-    with pytest.raises(
-        SettingError, match="unknown measure; got 'accuracy', expected one of .*'brier'"
-    ):
-        evaluate(Exponential(), *single, HORIZONS, measures=["accuracy"])
+    with pytest.raises(SettingError, match="unknown measure; got 'accuracy', expected one of"):
+        evaluate(MODEL, *single, HORIZONS, measures=["accuracy"])
 
 
-@pytest.fixture
-def registry(monkeypatch):
+def test_a_registered_measure_is_evaluated_with_the_others(competing, monkeypatch):
     monkeypatch.setattr(evaluation, "_MEASURES", dict(evaluation._MEASURES))
 
-
-@pytest.mark.usefixtures("registry")
-def test_a_registered_measure_is_evaluated_with_the_others(competing):
     def mean_risk(y_train, y_test, risk, horizons, event):
-        assert (len(y_train), risk.shape) == (400, (300, len(horizons)))
+        assert (len(y_train), risk.shape) == (400, (500, len(horizons)))
         return event * 100 + risk.mean(axis=0)
 
-    register_measure(Measure("mean_risk", "mean risk", None, "horizon", mean_risk))
     y_train, X, y = competing
-    table = evaluate(Exponential(), y_train, X, y, [0.5])
+    metrics.register_measure(Measure("mean_risk", "mean risk", None, "horizon", mean_risk))
+    table = evaluate(MODEL, y_train, X, y, [0.5])
     for event in (1, 2):
-        risk = Exponential().predict_cumulative_incidence(X, [0.5], event=event)
+        risk = MODEL.predict_cumulative_incidence(X, [0.5], event=event)
         assert value(table, "mean_risk", event, 0.5) == pytest.approx(100 * event + risk.mean())
-    register_measure(Measure("mean_risk", "mean risk", None, "horizon", mean_risk, standard=False))
-    assert "mean_risk" not in set(evaluate(Exponential(), y_train, X, y, [0.5])["metric"])
+    optional = Measure("mean_risk", "mean risk", None, "horizon", mean_risk, standard=False)
+    metrics.register_measure(optional)
+    assert "mean_risk" not in set(evaluate(MODEL, y_train, X, y, [0.5])["metric"])
     with pytest.raises(SettingError, match="a measure called 'brier' exists already"):
-        register_measure(Measure("brier", "x", None, "horizon", mean_risk))
-    with pytest.raises(SettingError, match="kind must be one of .* got 'row'"):
-        register_measure(Measure("other", "x", None, "row", mean_risk))
+        metrics.register_measure(Measure("brier", "x", None, "horizon", mean_risk))
+    with pytest.raises(SettingError, match=r"kind must be one of .* got 'row'"):
+        metrics.register_measure(Measure("other", "x", None, "row", mean_risk))
 
 
-def test_mean_concordance_is_over_event_types_and_their_own_quartiles(competing):
+def test_mean_concordance_is_over_event_types_and_their_quartiles(competing):
     y_train, X, y = competing
-    model = Exponential()
-    found = mean_concordance(
-        lambda at, event: model.predict_cumulative_incidence(X, at, event), y_train, y
+    got = metrics.mean_concordance(
+        lambda times, event: MODEL.predict_cumulative_incidence(X, times, event), y_train, y
     )
-    expected = [
-        concordance_td(
-            y_train, y, model.predict_cumulative_incidence(X, [t], event)[:, 0], t, event
-        )
-        for event in (1, 2)
-        for t in horizons(y_train, event=event)
-    ]
-    assert found == pytest.approx(np.mean(expected))
+    expected = []
+    for event in (1, 2):
+        for t in horizons(y_train, event=event):
+            risk = MODEL.predict_cumulative_incidence(X, [t], event)[:, 0]
+            expected.append(metrics.concordance_td(y_train, y, risk, t, event))
+    assert got == pytest.approx(np.mean(expected))
 
 
-def test_survival_at_the_own_time_is_given_survival_to_the_entry(rng):
-    X = rng.normal(size=(700, 1))
-    entry = rng.exponential(size=700)
-    target = as_target(
-        make_target(entry + rng.exponential(size=700), np.ones(700, int), entry=entry)
-    )
-    expected = np.exp(-np.exp(X[:, 0]) * (target.time - target.entry))
-    np.testing.assert_allclose(survival_at_own_time(Exponential(), X, target), expected, rtol=1e-9)
+def test_survival_at_the_time_of_a_row_is_conditional_on_its_entry(rng):
+    X, entry = rng.normal(size=(700, 1)), rng.exponential(size=700)
+    time = entry + rng.exponential(size=700)
+    target = as_target(make_target(time, np.ones(700, int), entry=entry))
+    expected = np.exp(-np.exp(X[:, 0]) * (time - entry))
+    np.testing.assert_allclose(metrics.survival_at_own_time(MODEL, X, target), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("event", [1, 2])
+def test_scaled_scores_compare_with_the_marginal_curve(event, competing):
+    y_train, X, y = as_target(competing[0]), competing[1], as_target(competing[2])
+    times = np.linspace(0, 1, 11)
+    risk = MODEL.predict_cumulative_incidence(X, times, event)
+    marginal = np.tile(marginal_risk(y_train, times, event), (len(X), 1))
+    for measure, score, at in (
+        ("scaled_brier", metrics.brier_score, slice(1, None)),
+        ("integrated_scaled_brier", metrics.integrated_brier_score, slice(None)),
+    ):
+        scaled = metrics.measure_named(measure).function
+        null = metrics.measure_named(measure.replace("scaled", "marginal")).function
+        arguments = times[at], event
+        expected = score(y_train, y, 1 - marginal[:, at], *arguments)
+        np.testing.assert_allclose(null(y_train, y, risk[:, at], *arguments), expected)
+        ratio = score(y_train, y, 1 - risk[:, at], *arguments) / expected
+        np.testing.assert_allclose(scaled(y_train, y, risk[:, at], *arguments), 1 - ratio)
+        assert scaled(y_train, y, marginal[:, at], *arguments) == pytest.approx(0)
+
+
+def test_the_marginal_curve_is_one_minus_kaplan_meier_and_constant_after_its_end(single):
+    train = as_target(single[0])
+    last = train.time.max()
+    expected = 1 - metrics.kaplan_meier(train).at([0.5, last])
+    np.testing.assert_allclose(marginal_risk(train, np.array([0.5, 10 * last]), 1), expected)
+
+
+def test_observed_over_expected():
+    y, times = as_target(make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])), np.array([1.5, 2.5, 9.0])
+    ratio = metrics.measure_named("observed_expected").function
+    np.testing.assert_allclose(ratio(y, y, np.full((4, 3), 0.25), times, 1), [1.0, 2.0, np.nan])
+    assert np.isnan(ratio(y, y, np.zeros((4, 3)), times, 1)).all()
+
+
+def test_optional_measures(single):
+    names = {measure.name for measure in metrics.registered_measures() if not measure.standard}
+    assert {"scaled_brier", "marginal_brier", "observed_expected", "ici"} <= names
+    y_train, X, y = single
+    risk = MODEL.predict_cumulative_incidence(X, [0.5])[:, 0]
+    expected = metrics.integrated_calibration_index(y, risk, 0.5)
+    table = evaluate(MODEL, y_train, X, y, 0.5, measures=["ici"])
+    assert value(table, "ici") == pytest.approx(expected)
