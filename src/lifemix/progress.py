@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import joblib
-from joblib.parallel import get_active_backend
-
 __all__ = ["Listener", "listening", "parallel_results", "progress_bar", "report_progress"]
 
 Listener = Callable[[str, int, int], None]
@@ -54,6 +51,9 @@ def parallel_results(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[Any]:
 
     A backend that cannot return them one by one, such as Ray's, returns all at the end.
     """
+    import joblib  # with NumPy, which the command line imports only when it computes
+    from joblib.parallel import get_active_backend
+
     backend, _ = get_active_backend()
     return_as = "generator" if backend.supports_return_generator else "list"
     results: Iterable[Any] = joblib.Parallel(n_jobs=n_jobs, return_as=return_as)(tasks)

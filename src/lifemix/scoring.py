@@ -36,6 +36,7 @@ def predicted_columns(
     times: Sequence[float],
     names: Sequence[str],
     quantiles: Sequence[float] = (),
+    survived_to: float | None = None,
 ) -> pd.DataFrame:
     """Return survival and, with several event types, their incidences; the median and quantiles.
 
@@ -52,6 +53,8 @@ def predicted_columns(
     quantiles : sequence of float
         Quantiles of the time besides the median; refused for a model without
         ``predict_distribution``.
+    survived_to : float, optional
+        Time that every row has survived, of a model with ``predict_distribution``.
 
     Returns
     -------
@@ -73,6 +76,8 @@ def predicted_columns(
     has_distribution = hasattr(model, "predict_distribution")
     if has_distribution:
         distribution: Any = model.predict_distribution(X)
+        if survived_to is not None:
+            distribution = distribution.given(survived_to)
         curves = [distribution.survival(times)]
     else:
         curves = [model.predict_survival_function(X, times)]

@@ -97,7 +97,7 @@ CASES = {
     **{name: {"activation": name, "shift_activation": name} for name in ACTIVATIONS},
     "3 events, 3 members": {"n_events": 3, "n_members": 3},
     "families by event": {
-        "primitive": {1: "weibull", 2: ["gompertz", "spline"]},
+        "primitive": {1: {"weibull": 2}, 2: ["gompertz", "spline"]},
         "k": 1,
         "n_events": 2,
     },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -134,6 +133,7 @@ def _predict_rows(
     frame: pd.DataFrame,
     times: list[float],
     quantiles: list[float],
+    landmark: float | None = None,
 ) -> pd.DataFrame:
     """Return predictions for each row, after the column that identifies it."""
     import pandas as pd
@@ -144,8 +144,8 @@ def _predict_rows(
     with console.progress():
         for start in range(0, len(frame), _BLOCK):
             rows = frame[columns].iloc[start : start + _BLOCK]
-            names = saved.event_names
-            blocks.append(predicted_columns(saved.model, rows, times, names, quantiles))
+            model, names = saved.model, saved.event_names
+            blocks.append(predicted_columns(model, rows, times, names, quantiles, landmark))
             report_progress("predicting", start + len(rows), len(frame))
     name = saved.options.id
     identifier: Any = (
@@ -165,8 +165,6 @@ def _predict_at_landmark(
     landmark: float,
 ) -> pd.DataFrame:
     """Return predictions given survival to a landmark, from the rows that hold there."""
-    from dataclasses import replace
-
     if min(times) <= landmark:
         raise SettingError(
             f"--times must lie after --landmark {landmark:g}; got {', '.join(f'{t:g}' for t in times)}. Times count "
@@ -180,13 +178,7 @@ def _predict_at_landmark(
             f"--landmark {landmark:g} lies in no row of the table. Use an earlier one."
         )
     console.say(f"Given survival to {landmark:g}, from the {len(frame):,} rows that hold there.")
-    model = saved.model
-    conditional = SimpleNamespace(
-        n_events_=model.n_events_,
-        feature_names_in_=model.feature_names_in_,
-        predict_distribution=lambda rows: model.predict_distribution(rows).given(landmark),
-    )
-    return _predict_rows(console, replace(saved, model=conditional), frame, times, quantiles)
+    return _predict_rows(console, saved, frame, times, quantiles, landmark)
 
 
 def _predict_paths(
