@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = ["DeepSurvivalMachines"]
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[misc]
     """A mixture of parametric survival distributions that depend on the covariates.
 
@@ -170,66 +172,35 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _needs_columns = False
     _saves_event_times = False
 
-    def __init__(
-        self,
-        primitive: Any = "weibull",
-        k: int = 4,
-        hidden: Sequence[int] | None = None,
-        objective: str = "exact",
-        discount: float = 1.0,
-        n_members: int | None = None,
-        random_state: int | None = 0,
-        *,
-        activation: str | Callable[[Tensor], Tensor] | None = None,
-        shift_activation: str | None = "identity",
-        bias: bool = True,
-        encoder: nn.Module | None = None,
-        dropout: float | None = None,
-        weight_decay: float = 0.0,
-        prior_strength: float = 1e-8,
-        head_prior: float = 0.0,
-        rounding: float | None = None,
-        cure: bool = False,
-        learning_rate: float | None = None,
-        optimizer: str = "adam",
-        batch_size: int | None = None,
-        max_epochs: int = 200,
-        patience: int | None = None,
-        validation_fraction: float = 0.15,
-        preprocessor: Any = "auto",
-        device: str = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.primitive = primitive
-        self.k = k
-        self.hidden = hidden
-        self.objective = objective
-        self.discount = discount
-        self.n_members = n_members
-        self.random_state = random_state
-        self.activation = activation
-        self.shift_activation = shift_activation
-        self.bias = bias
-        self.encoder = encoder
-        self.dropout = dropout
-        self.weight_decay = weight_decay
-        self.prior_strength = prior_strength
-        self.head_prior = head_prior
-        self.rounding = rounding
-        self.cure = cure
-        self.learning_rate = learning_rate
-        self.optimizer = optimizer
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.preprocessor = preprocessor
-        self.device = device
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
-        self.verbose = verbose
+    primitive: Any = "weibull"
+    k: int = 4
+    hidden: Sequence[int] | None = None
+    objective: str = "exact"
+    discount: float = 1.0
+    n_members: int | None = None
+    random_state: int | None = 0
+    _: KW_ONLY
+    activation: str | Callable[[Tensor], Tensor] | None = None
+    shift_activation: str | None = "identity"
+    bias: bool = True
+    encoder: nn.Module | None = None
+    dropout: float | None = None
+    weight_decay: float = 0.0
+    prior_strength: float = 1e-8
+    head_prior: float = 0.0
+    rounding: float | None = None
+    cure: bool = False
+    learning_rate: float | None = None
+    optimizer: str = "adam"
+    batch_size: int | None = None
+    max_epochs: int = 200
+    patience: int | None = None
+    validation_fraction: float = 0.15
+    preprocessor: Any = "auto"
+    device: str = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
+    callbacks: Sequence[Callback] | None = None
+    verbose: bool = False
 
     @classmethod
     def paper(cls, primitive: str = "weibull", k: int = 4, **settings: Any) -> Self:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import chain, compress
 from typing import Any, ClassVar, Self
 
@@ -88,6 +89,7 @@ def _check_parts(parts: Any) -> None:
 
 
 @register_model
+@dataclass(eq=False, repr=False)
 class LifeMix(WrappingModel):
     """A weighted average of different models: the default if you do not know which model to use.
 
@@ -152,19 +154,11 @@ class LifeMix(WrappingModel):
         "n_jobs": Jobs(),
     }
 
-    def __init__(
-        self,
-        parts: Mapping[str, Any] | None = None,
-        n_folds: int | None = None,
-        random_state: int | np.random.Generator | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.parts = parts
-        self.n_folds = n_folds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    parts: Mapping[str, Any] | None = None
+    n_folds: int | None = None
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -102,6 +103,7 @@ def _of_best_estimator(name: str) -> Callable[..., Any]:
     return call
 
 
+@dataclass(eq=False, repr=False)
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Grid or random search for ``DeepSurvivalMachines``; models of one shape train together.
 
@@ -174,30 +176,17 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "random_state": Seed(),
     }
 
-    def __init__(
-        self,
-        estimator: DeepSurvivalMachines,
-        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        *,
-        n_iter: int | None = None,
-        scoring: str | Callable[[Any, Any, Any], float] | None = None,
-        cv: Any = 5,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        max_fleet: int = 32,
-        random_state: int | None = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_iter = n_iter
-        self.scoring = scoring
-        self.cv = cv
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.max_fleet = max_fleet
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: DeepSurvivalMachines
+    param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    _: KW_ONLY
+    n_iter: int | None = None
+    scoring: str | Callable[[Any, Any, Any], float] | None = None
+    cv: Any = 5
+    refit: bool = True
+    n_jobs: int | None = None
+    max_fleet: int = 32
+    random_state: int | None = 0
+    verbose: bool = False
 
     def fit(
         self,
