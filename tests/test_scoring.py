@@ -217,7 +217,7 @@ def test_batches_that_cannot_be_used_are_refused(path, batch, error, message):
 def test_bad_settings_are_refused(path, tmp_path):
     with pytest.raises(SettingError, match="keep must be a list of column names; got 'id'"):
         Scorer(path, keep="id")
-    with pytest.raises(SettingError, match="a path or a fitted model of the package; got int"):
+    with pytest.raises(SettingError, match="got int. Save the model"):
         Scorer(3)
     with pytest.raises(InputError, match="cannot be read"):
         Scorer(tmp_path / "none.safetensors")
