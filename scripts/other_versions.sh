@@ -10,9 +10,9 @@ mkdir -p "$1" && folder=$(cd "$1" && pwd) && shift
 total=${TOTAL:-2400} # seconds of everything together
 gigabytes=12         # of one environment: PyPI's PyTorch comes with CUDA
 part=(
-    tests/repository/test_public.py tests/test_target.py tests/test_interoperability.py tests/test_files.py tests/test_persistence.py
+    tests/repository/test_public.py tests/test_target.py tests/repository/test_interoperability.py tests/test_files.py tests/test_persistence.py
     tests/repository/test_readme.py tests/preprocessing tests/datasets tests/baselines/test_contract.py
-    tests/cli/test_fit.py tests/cli/test_predict.py tests/cli/test_dates.py tests/cli/test_read_table.py
+    tests/cli/test_fit.py tests/cli/test_predict.py tests/cli/test_read_table.py
     tests/plots tests/estimators/test_sklearn_habits.py tests/estimators/test_inputs.py
 )
 failed=0

@@ -11,7 +11,7 @@ from lifemix import DeepSurvivalMachines
 from references.predictions.make import CASES, EVERY_SETTING, model_of, predictions
 
 STORED = json.loads(
-    (Path(__file__).parent / "references" / "predictions" / "predictions.json").read_text()
+    (Path(__file__).parents[1] / "references" / "predictions" / "predictions.json").read_text()
 )["cases"]
 LATER = {
     "callbacks",
