@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +9,8 @@ from lifemix.baselines import CoxPH, KaplanMeier
 from lifemix.baselines.base import interpolate, step_values
 from lifemix.errors import CovariateError, InputError, LifemixWarning, TargetError
 
+TIMES = st.lists(st.floats(0, 10), min_size=1, max_size=6)
+
 
 def test_public_names_are_sorted_and_exist():
     assert sorted(baselines.__all__) == sorted(baselines._HOMES) == dir(baselines)
@@ -22,39 +20,25 @@ def test_public_names_are_sorted_and_exist():
         _ = baselines.Cox
 
 
-def test_cox_needs_neither_pytorch_nor_the_optional_packages():
-    code = "import sys; from lifemix.baselines import CoxPH; print({'torch', 'pycox', 'sksurv'} & set(sys.modules))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
-    )
-    assert result.stdout.strip() == "set()", result.stderr
-
-
 def test_events_at_the_origin_move_to_the_first_positive_event_time():
     x = np.zeros((5, 1))
     model = KaplanMeier().fit(x, make_target([0.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 1, 1]))
     moved = KaplanMeier().fit(x, make_target([2.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 1, 1]))
     assert model.event_times_.tolist() == [2.0, 3.0]
     np.testing.assert_array_equal(model.survival_, moved.survival_)
-    with pytest.raises(
-        TargetError, match="some event must happen after time 0; got 2 events, all at 0"
-    ):
+    with pytest.raises(TargetError, match="some event must happen after time 0; got 2 events"):
         KaplanMeier().fit(x[:3], make_target([0.0, 0.0, 5.0], [1, 1, 0]))
 
 
-def test_rows_that_carry_nothing_change_nothing():
-    x = np.arange(6.0)[:, None]
-    one = KaplanMeier().fit(
-        x, make_target([1, 2, 3, 4, 5, 0], [1, 0, 1, 1, 0, 0]), sample_weight=[1, 1, 1, 1, 0, 1]
-    )
-    other = KaplanMeier().fit(x[:4], make_target([1, 2, 3, 4], [1, 0, 1, 1]))
+def test_rows_without_weight_and_censored_at_the_origin_change_nothing():
+    x, times = np.arange(6.0)[:, None], [1, 3, 4]
+    y = make_target([1, 2, 3, 4, 5, 0], [1, 0, 1, 1, 0, 0])
+    weighted = KaplanMeier().fit(x, y, sample_weight=[1, 1, 1, 1, 0, 1])
+    reduced = KaplanMeier().fit(x[:4], y[:4])
     np.testing.assert_array_equal(
-        one.predict_survival_function(x, [1, 3, 4]), other.predict_survival_function(x, [1, 3, 4])
+        weighted.predict_survival_function(x, times), reduced.predict_survival_function(x, times)
     )
-    with pytest.raises(
-        InputError, match="in some row with an event; got 1 rows of positive weight"
-    ):
+    with pytest.raises(InputError, match="in some row with an event; got 1 rows of positive"):
         KaplanMeier().fit(x[:2], make_target([1, 2], [1, 0]), sample_weight=[0, 1])
 
 
@@ -71,48 +55,35 @@ def test_columns_are_matched_by_name_also_without_a_preprocessor():
     assert not hasattr(model, "feature_names_in_")
     with pytest.raises(CovariateError, match="X must hold numbers"):
         model.fit(X.assign(b="text"), y)
-
-
-def test_a_table_without_a_column_that_varies_is_refused():
-    X = pd.DataFrame({"a": np.ones(5)})
     with (
         pytest.warns(LifemixWarning, match="no column varies"),
         pytest.raises(CovariateError, match="one column that varies"),
     ):
-        CoxPH().fit(X, make_target(np.arange(1.0, 6.0), np.ones(5, int)))
+        CoxPH().fit(X * 0, y)
 
 
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=6))
+@given(TIMES)
 def test_steps_hold_from_their_time_on(times):
-    at, values = np.array([1.0, 2.0, 5.0]), np.array([0.9, 0.4, 0.1])
-    expected = [1.0 if t < 1 else 0.9 if t < 2 else 0.4 if t < 5 else 0.1 for t in times]
-    np.testing.assert_array_equal(step_values(at, values, np.array(times), 1.0), expected)
+    ends, values = np.array([1.0, 2.0, 5.0]), np.array([0.9, 0.4, 0.1])
+    expected = np.array([1.0, *values])[[sum(t >= ends) for t in times]]
+    np.testing.assert_array_equal(step_values(ends, values, np.array(times), 1.0), expected)
 
 
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=6))
-def test_interpolation_is_that_of_numpy(times):
-    at, values = (
-        np.array([0.0, 1.0, 2.5, 6.0]),
-        np.array([[0.0, 0.3, 0.3, 0.8], [0.0, 0.1, 0.6, 1.0]]),
-    )
-    expected = [np.interp(times, at, row) for row in values]
-    np.testing.assert_allclose(
-        interpolate(at[1:], values[:, 1:], np.array(times)), expected, atol=1e-12
-    )
+@given(TIMES)
+def test_interpolation_equals_numpy(times):
+    ends = np.array([0.0, 1.0, 2.5, 6.0])
+    values = np.array([[0.0, 0.3, 0.3, 0.8], [0.0, 0.1, 0.6, 1.0]])
+    expected = [np.interp(times, ends, row) for row in values]
+    got = interpolate(ends[1:], values[:, 1:], np.array(times))
+    np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
 def test_the_risk_score_is_minus_the_restricted_mean():
     model = KaplanMeier().fit(np.zeros((3, 1)), make_target([1.0, 2.0, 4.0], [1, 1, 1]))
-    steps = np.array([1.0, 2 / 3, 1 / 3, 0.0])  # at 0, 1, 2, 4; trapezoids between them
-    expected = -(
-        (steps[0] + steps[1]) / 2 + (steps[1] + steps[2]) / 2 + (steps[2] + steps[3]) / 2 * 2
-    )
+    # Survival 1, 2/3, 1/3, 0 at 0, 1, 2, 4; trapezoids between them.
+    expected = -(5 / 3 / 2 + 1 / 2 + 1 / 3)
     assert model.predict(np.zeros((1, 1)))[0] == pytest.approx(expected)
-
-
-def test_the_risk_score_of_many_event_times_is_minus_the_restricted_mean_nearly():
-    """More event times than the rule takes: quantiles of them stand for all, from the first to the last."""
-    rng = np.random.default_rng(0)
-    time = np.sort(rng.weibull(1.3, 3000) * 10)
+    # With more event times than the rule takes, quantiles of them.
+    time = np.sort(np.random.default_rng(0).weibull(1.3, 3000) * 10)
     model = KaplanMeier().fit(np.zeros((3000, 1)), make_target(time, np.ones(3000)))
     assert model.predict(np.zeros((2, 1))) == pytest.approx([-time.mean()] * 2, rel=2e-3)
