@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -89,30 +90,30 @@ def test_intervals_count_at_their_upper_ends_among_the_event_times():
     assert model.last_event_time_ == expected[-1]
 
 
-N_SUBJECTS, N_VISITS = 40, 3
-RNG = np.random.default_rng(0)
-PERSON = np.tile(np.arange(N_SUBJECTS), N_VISITS)
+# Scores of rows of training subjects.
+
+N_SUBJECTS = 40
+PERSON = np.tile(np.arange(N_SUBJECTS), 3)
 NAMES = np.array([f"patient-{number}" for number in PERSON])
+RNG = np.random.default_rng(0)
 VISITS = RNG.normal(size=(N_SUBJECTS, 4))[PERSON]
-DEATH = RNG.exponential(size=N_SUBJECTS)[PERSON]
-SAME_OUTCOME = make_target(DEATH, np.ones(len(DEATH), dtype=int), subject=NAMES)  # visits repeat it
-OWN_OUTCOME = make_target(
-    RNG.exponential(size=len(DEATH)), np.ones(len(DEATH), dtype=int), subject=NAMES
-)
+EVERY_EVENT = np.ones(len(PERSON), dtype=int)
+Y = make_target(RNG.exponential(size=len(PERSON)), EVERY_EVENT, subject=NAMES)
+REPEATED = make_target(RNG.exponential(size=N_SUBJECTS)[PERSON], EVERY_EVENT, subject=NAMES)
 TRAINING = (PERSON < 30) & (np.arange(len(PERSON)) < 2 * N_SUBJECTS)  # two visits of 30 subjects
 LATER = (PERSON < 30) & ~TRAINING
 NEW = PERSON >= 30
-SMALL = {"hidden": (4,), "k": 2, "n_members": 1, "max_epochs": 1}
+NETWORK = DeepSurvivalMachines(hidden=(4,), k=2, n_members=1, max_epochs=1)
 SCORED_MODELS = {
     "CoxPH": CoxPH(penalty=1.0),
-    "DeepSurvivalMachines": DeepSurvivalMachines(**SMALL),
+    "DeepSurvivalMachines": NETWORK,
     "LifeMix": LifeMix(parts={"cox": CoxPH(penalty=1.0)}, n_folds=2),
-    "FleetSearchCV": FleetSearchCV(DeepSurvivalMachines(**SMALL), {"k": [1]}, cv=2),
+    "FleetSearchCV": FleetSearchCV(NETWORK, {"k": [1]}, cv=2),
     "pipeline": make_pipeline(StandardScaler(), CoxPH(penalty=1.0)),
 }
 
 
-def score_warnings(model, rows, y):
+def score_warnings(model, rows, y=Y):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LifemixWarning)
         model.score(VISITS[rows], y[rows])
@@ -120,72 +121,48 @@ def score_warnings(model, rows, y):
     return [str(warning.message) for warning in caught]
 
 
-@pytest.mark.parametrize("y", [SAME_OUTCOME, OWN_OUTCOME], ids=["same outcome", "own outcome"])
-@pytest.mark.parametrize("model", SCORED_MODELS.values(), ids=SCORED_MODELS.keys())
+@pytest.mark.parametrize("y", [Y, REPEATED], ids=["different outcomes", "repeated outcome"])
+@pytest.mark.parametrize("model", SCORED_MODELS.values(), ids=SCORED_MODELS)
 def test_other_rows_of_training_subjects_give_one_warning(model, y):
-    model.fit(VISITS[TRAINING], y[TRAINING])
+    model = clone(model).fit(VISITS[TRAINING], y[TRAINING])
     (message,) = score_warnings(model, LATER | NEW, y)
-    assert message.startswith(
-        "30 of 60 scored rows belong to subjects that the model was trained on"
-    )
-    assert "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=" in message
+    assert message.startswith("30 of 60 scored rows belong to subjects")
+    assert "EventStratifiedKFold(), or GroupKFold() with groups=" in message
     assert score_warnings(pickle.loads(pickle.dumps(model)), LATER | NEW, y) == [message]
     assert not score_warnings(model, TRAINING, y)
     assert not score_warnings(model, NEW, y)
 
 
-@pytest.mark.parametrize(
-    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
-)
-def test_rows_of_weight_zero_are_no_training_rows(model):
-    model.fit(VISITS, OWN_OUTCOME, sample_weight=TRAINING.astype(float))
-    assert score_warnings(model, LATER | NEW, OWN_OUTCOME)[0].startswith("30 of 60 scored rows")
-    assert not score_warnings(model, NEW, OWN_OUTCOME)
-
-
-def test_a_new_fit_forgets_the_subjects_of_the_last():
-    model = CoxPH(penalty=1.0).fit(VISITS[TRAINING], OWN_OUTCOME[TRAINING])
-    model.fit(VISITS[TRAINING], make_target(DEATH[TRAINING], np.ones(TRAINING.sum(), dtype=int)))
-    assert not score_warnings(model, LATER, OWN_OUTCOME)
-
-
-def search_on_noise(cv, groups=None):
-    search = GridSearchCV(
-        RandomSurvivalForest(n_trees=20), {"min_samples_leaf": [3]}, cv=cv, return_train_score=True
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LifemixWarning)
-        search.fit(VISITS, SAME_OUTCOME, groups=groups)
-    assert all(Path(warning.filename) == Path(__file__) for warning in caught)
-    return search.best_score_, [str(warning.message).partition(":")[0] for warning in caught]
-
-
-def test_a_search_that_separates_subjects_warns_in_every_fold():
-    score, messages = search_on_noise(3)
-    assert score > 0.65  # of covariates that say nothing about the time
-    assert messages == ["40 of 40 scored rows belong to subjects that the model was trained on"] * 3
-
-
-@pytest.mark.parametrize(
-    ("cv", "groups"), [(EventStratifiedKFold(3), None), (GroupKFold(3), PERSON)]
-)
-def test_a_search_that_keeps_subjects_together_does_not_warn(cv, groups):
-    score, messages = search_on_noise(cv, groups)
-    assert score < 0.65
-    assert not messages
-
-
-@pytest.mark.parametrize(
-    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
-)
-def test_a_model_file_contains_no_subjects_and_a_loaded_model_does_not_warn(model, tmp_path):
-    model.fit(VISITS[TRAINING], OWN_OUTCOME[TRAINING])
+@pytest.mark.parametrize("model", [CoxPH(penalty=1.0), NETWORK], ids=["CoxPH", "network"])
+def test_which_subjects_a_model_knows(model, tmp_path):
+    model = clone(model).fit(VISITS, Y, sample_weight=TRAINING.astype(float))
+    assert score_warnings(model, LATER | NEW)[0].startswith("30 of 60 scored rows")
+    assert not score_warnings(model, NEW)
+    # A file contains no subjects: a loaded model does not warn.
     save(model, tmp_path / "model.safetensors")
     content = (tmp_path / "model.safetensors").read_bytes()
     assert b"patient-" not in content
     codes = np.concatenate([subject_codes(NAMES).view(np.uint64), model._training_rows[0]])
     assert not any(code.tobytes() in content or str(code).encode() in content for code in codes)
-    assert not score_warnings(load(tmp_path / "model.safetensors"), LATER, OWN_OUTCOME)
+    assert not score_warnings(load(tmp_path / "model.safetensors"), LATER)
+    model.fit(VISITS[TRAINING], make_target(Y["time"][TRAINING], EVERY_EVENT[TRAINING]))
+    assert not score_warnings(model, LATER)
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups", "n_warnings"),
+    [(3, None, 3), (EventStratifiedKFold(3), None, 0), (GroupKFold(3), PERSON, 0)],
+)
+def test_a_search_that_separates_subjects_warns_in_every_fold(cv, groups, n_warnings):
+    forest = RandomSurvivalForest(n_trees=20)
+    search = GridSearchCV(forest, {"min_samples_leaf": [3]}, cv=cv, return_train_score=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LifemixWarning)
+        search.fit(VISITS, REPEATED, groups=groups)
+    assert all(Path(warning.filename) == Path(__file__) for warning in caught)
+    assert len(caught) == n_warnings
+    # The covariates carry no information about the time.
+    assert (search.best_score_ > 0.65) == (n_warnings > 0)
 
 
 NAMED = {
