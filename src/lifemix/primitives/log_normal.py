@@ -57,14 +57,13 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         survival = torch.erfc(z * _ROOT_HALF).mul_(0.5)
         hazard = log_density.exp().div_(survival)  # phi(z) / Phi(-z)
         log_survival = survival.log_()
+        # Asymptotically the hazard is z (1 + u - 2 u^2 + 10 u^3 - 74 u^4 + ...), u = 1 / z^2.
         is_large = z > _ASYMPTOTIC
-        if is_large.any():
-            # Asymptotically the hazard is z (1 + u - 2 u^2 + 10 u^3 - 74 u^4 + ...), u = 1 / z^2.
-            large = z.clamp(min=_ASYMPTOTIC)
-            u = large**-2
-            asymptotic = large * (1 + u * (1 - u * (2 - u * (10 - u * (74 - 706 * u)))))
-            hazard = torch.where(is_large, asymptotic, hazard)
-            log_survival = torch.where(is_large, log_density - hazard.log(), log_survival)
+        large = z.clamp(min=_ASYMPTOTIC)
+        u = large**-2
+        asymptotic = large * (1 + u * (1 - u * (2 - u * (10 - u * (74 - 706 * u)))))
+        hazard = torch.where(is_large, asymptotic, hazard)
+        log_survival = torch.where(is_large, log_density - hazard.log(), log_survival)
         slope = torch.lerp(hazard, z, happened).neg_()
         return torch.lerp(log_survival, log_density, happened), slope
 
