@@ -1,6 +1,7 @@
 """``lifemix datasets``: the list, one of them, and one as a table that ``fit`` takes."""
 
 import pandas as pd
+import pytest
 
 from lifemix import datasets
 
@@ -11,30 +12,37 @@ def test_the_list_has_every_data_set(run, run_json):
     assert facts["support"]["rows"] == 9105
     assert facts["support"]["events"] == {"death": 6201}
     assert "support" in run("datasets").out
-    description = run("datasets", "metabric").out
+    description = run("datasets metabric").out
     assert "1,904 rows" in description
     assert "Licence" in description
 
 
-def test_the_written_table_is_the_data_set(run, tmp_path):
-    path = tmp_path / "support.csv"
-    run("datasets", "support", "-o", path)
-    frame, data = pd.read_csv(path, keep_default_na=False, na_values=[""]), datasets.load_support()
+def test_the_written_table_is_the_data_set(run):
+    run("datasets support -o support.csv")
+    frame = pd.read_csv("support.csv", keep_default_na=False, na_values=[""])
+    data = datasets.load_support()
     assert list(frame) == [*data.X.columns, "event", "time"]
     assert (frame["time"] == data.y["time"]).all()
     assert (frame["event"] == data.y["event"]).all()
     assert frame["alb"].isna().sum() == 3372
 
 
-def test_refused(refused, tmp_path):
-    assert "no data set 'suport'" in refused("datasets", "suport")
-    assert "name the data set" in refused("datasets", "-o", tmp_path / "x.csv")
-    assert "must end in" in refused("datasets", "support", "-o", tmp_path / "x.json")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("suport", "no data set 'suport'"),
+        ("-o x.csv", "name the data set"),
+        ("support -o x.json", "must end in"),
+    ],
+)
+def test_refused_arguments(arguments, message, refused):
+    assert message in refused(f"datasets {arguments}")
 
 
-def test_the_next_command_names_columns_whose_numbers_are_labels(run, tmp_path):
-    line = run("datasets", "metabric-causes", "-o", tmp_path / "causes.csv").out.splitlines()[-1]
+def test_the_next_command_names_columns_whose_numbers_are_labels(run):
+    line = run("datasets metabric-causes -o causes2.csv").out.splitlines()[-1]
     assert "--unit months" in line
     assert "--categorical INTCLUST" in line
-    command = line.removeprefix("Next: lifemix ").replace("model.saf", f"{tmp_path}/m.saf").split()
-    run(*command, "--fast", "--epochs", "1", "--holdout", "0")
+    run(
+        f"{line.removeprefix('Next: lifemix ')} --fast --epochs 1 --holdout 0".replace("model", "m")
+    )

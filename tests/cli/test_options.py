@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.commands import COLUMNS
 from lifemix.cli.options import (
     NetworkOptions,
     OutcomeOptions,
@@ -28,34 +27,48 @@ def test_names_with_commas_are_columns_if_the_table_has_them():
         TableOptions(drop=["x"]).resolve(columns)
 
 
-def test_times_may_have_units():
-    texts = ["30d,1y", "2", "6 months", "1e2"]
-    expected = pytest.approx([2, 30, 100, 182.625, 365.25])
-    assert parse_times(texts, "days", "--times") == expected
-    assert parse_times(["365.25 days"], "year", "--times") == pytest.approx([1])
-    assert parse_times(None, "days", "--times") == []
-    assert parse_times(["2,1"], None, "--times") == [1, 2]
-    for text in ("1y", "1parsec"):
-        with pytest.raises(SettingError, match="cannot be converted"):
-            parse_times([text], None, "--times")
-    with pytest.raises(SettingError, match="--times must be numbers"):
-        parse_times(["x"], "days", "--times")
+@pytest.mark.parametrize(
+    ("texts", "unit", "times"),
+    [
+        (["30d,1y", "2", "6 months", "1e2"], "days", [2, 30, 100, 182.625, 365.25]),
+        (["365.25 days"], "year", [1]),
+        (["2,1"], None, [1, 2]),
+        (None, "days", []),
+    ],
+)
+def test_times_may_have_units(texts, unit, times):
+    assert parse_times(texts, unit, "--times") == pytest.approx(times)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "message"),
+    [
+        ("1y", None, "cannot be converted"),
+        ("1parsec", None, "cannot be converted"),
+        ("x", "days", "--times must be numbers"),
+    ],
+)
+def test_refused_times(text, unit, message):
+    with pytest.raises(SettingError, match=message):
+        parse_times([text], unit, "--times")
+
+
+def test_units_of_days():
     assert [unit_days(unit) for unit in ("day", "Days", "d", "moon", None)] == [1, 1, 1, None, None]
 
 
-def test_settings_are_those_of_python():
-    assert NetworkOptions().settings() == {}
-    assert NetworkOptions(fast=True, hidden="8,4").settings() == {"n_members": 1, "hidden": (8, 4)}
-    assert NetworkOptions(hidden="none", fast=True, n_members=2).settings() == {
-        "n_members": 2,
-        "hidden": (),
-    }
-    with pytest.raises(SettingError, match="--hidden must be widths"):
-        NetworkOptions(hidden="many").settings()
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ({}, {}),
+        ({"fast": True, "hidden": "8,4"}, {"n_members": 1, "hidden": (8, 4)}),
+        ({"fast": True, "hidden": "none", "n_members": 2}, {"n_members": 2, "hidden": ()}),
+    ],
+)
+def test_settings_are_those_of_python(options, settings):
+    assert NetworkOptions(**options).settings() == settings
 
 
-@pytest.mark.parametrize("command", [["fit", "-o", "m.safetensors"], ["compare"]])
-def test_zero_processes_are_refused(command, data, refused):
-    name, *output = command
-    message = refused(name, data, *COLUMNS, "--jobs", 0, *output)
-    assert "-1 for one per core; got 0" in message
+@pytest.mark.parametrize("command", ["fit patients.csv -o m.safetensors", "compare patients.csv"])
+def test_zero_processes_are_refused(command, refused):
+    assert "-1 for one per core; got 0" in refused(f"{command} --jobs 0")

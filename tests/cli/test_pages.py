@@ -1,8 +1,12 @@
 """``lifemix report`` and ``calculator``: what they pass on, and that no partial page remains."""
 
+from pathlib import Path
+
 import pytest
 
 import lifemix.report
+from lifemix import load
+from lifemix.splits import default_horizons
 
 
 @pytest.fixture
@@ -12,34 +16,36 @@ def calls(monkeypatch):
 
     def write(*arguments, **options):
         calls.append((arguments, options))
-        next(each for each in arguments if hasattr(each, "write_text")).write_text("page")
+        next(path for path in arguments if isinstance(path, Path)).write_text("page")
 
     for name in ("write_report", "write_calculator"):
         monkeypatch.setattr(lifemix.report, name, write, raising=False)
     return calls
 
 
-def test_report_gets_the_rows_and_their_names(run, model, data, tmp_path, calls):
-    output = tmp_path / "report.html"
-    run("report", model, data, "-o", output, "--times", "100")
-    assert output.read_text() == "page"
-    ((_, X, y, _), options) = calls[0]
+def test_pages_get_the_rows_their_names_and_the_times(run, run_json, calls):
+    run("report model.safetensors patients.csv -o report.html --times 100")
+    assert Path("report.html").read_text() == "page"
+    result = run_json("calculator model.safetensors -o c.html --title Risk")
+    assert result == {"output": "c.html"}
+    ((_, X, y, _), options), (_, form_options) = calls
     assert (len(X), len(y), list(X)) == (200, 200, ["age", "dose", "stage"])
-    expected = {"time_unit": "days", "event_names": ("event",), "horizons": [100.0]}
-    assert {name: options[name] for name in expected} == expected
+    facts = {"time_unit": "days", "event_names": ("event",)}
+    assert options | facts | {"horizons": [100.0]} == options
+    assert form_options | facts | {"title": "Risk"} == form_options
+    expected = default_horizons(load("model.safetensors").training_target_).tolist()
+    assert form_options["horizons"] == expected
 
 
-def test_calculator_gets_the_model_and_its_unit(run_json, model, tmp_path, calls):
-    output = tmp_path / "c.html"
-    result = run_json("calculator", model, "-o", output, "--title", "Risk")
-    assert result == {"output": str(output)}
-    expected = {"title": "Risk", "time_unit": "days", "event_names": ("event",)}
-    assert {name: calls[0][1][name] for name in expected} == expected
-
-
-def test_refused_pages_leave_no_file(refused, model, data, tmp_path):
-    assert "must end in .html" in refused("calculator", model, "-o", tmp_path / "c.pdf")
-    assert "must end in .html" in refused("report", model, data, "-o", tmp_path / "r.pdf")
-    refused("report", data, model, "-o", tmp_path / "r.html")
-    refused("calculator", model, "-o", tmp_path / "c.html", "--times", "x")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("calculator model.safetensors -o c.pdf", "must end in .html"),
+        ("report model.safetensors patients.csv -o r.pdf", "must end in .html"),
+        ("report patients.csv model.safetensors -o r.html", ""),
+        ("calculator model.safetensors -o c.html --times x", "--times must be numbers"),
+    ],
+)
+def test_refused_pages_leave_no_file(command, message, refused, new_files):
+    assert message in refused(command)
+    assert not new_files()

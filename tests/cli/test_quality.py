@@ -1,19 +1,18 @@
 """The quality of models: every registered measure, at the same times and in the same numbers everywhere."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import lifemix.report
 from helpers.commands import COLUMNS, QUICK, values_of
 from lifemix import load, metrics
 from lifemix.metrics import evaluation
 from lifemix.splits import default_horizons
 
 
-@pytest.fixture
-def own_measure(monkeypatch):
+def test_a_registered_measure_appears_in_every_command(run, run_json, monkeypatch):
     monkeypatch.setattr(evaluation, "_MEASURES", dict(evaluation._MEASURES))
 
     def largest_risk(y_train, y_test, risk, horizons, event):
@@ -21,64 +20,42 @@ def own_measure(monkeypatch):
 
     options = {"function": largest_risk, "percent": True}
     measure = metrics.Measure("largest_risk", "largest risk", "lower", "horizon", **options)
-    return metrics.register_measure(measure)
-
-
-def test_a_registered_measure_appears_in_every_command(
-    run, run_json, model, data, tmp_path, own_measure
-):
-    path = tmp_path / "m.safetensors"
-    for call in (
-        ["evaluate", model, data],
-        ["compare", data, *COLUMNS, "--models", "cox,curve", "--folds", "2"],
-        ["fit", data, *COLUMNS, *QUICK, "-o", path],
+    metrics.register_measure(measure)
+    for command in (
+        "evaluate model.safetensors patients.csv",
+        f"compare patients.csv {COLUMNS} --models curve --folds 2",
+        f"fit patients.csv {COLUMNS} {QUICK} -o m.safetensors",
     ):
-        line = next(line for line in run(*call).out.splitlines() if "largest risk" in line)
+        line = next(line for line in run(command).out.splitlines() if "largest risk" in line)
         assert "%" in line
-    quality = run_json("evaluate", model, data, "--times", "100,300")["quality"]
+    quality = run_json("evaluate model.safetensors patients.csv --times 100,300")["quality"]
     assert len(values_of(quality, "largest_risk")) == 2
-    evaluation._MEASURES.pop(own_measure.name)
-    assert "largest_risk" in run("describe", path).out
+    evaluation._MEASURES.pop(measure.name)
+    assert "largest_risk" in run("describe m.safetensors").out
 
 
-def test_every_standard_measure_is_shown(run, model, data):
-    out = run("evaluate", model, data).out
-    assert all(
-        measure.label in out for measure in metrics.registered_measures() if measure.standard
-    )
-
-
-def test_all_commands_have_the_same_times(run, run_json, model, data, tmp_path, monkeypatch):
-    expected = default_horizons(load(model).training_target_).tolist()
-    horizons = {}
-    for name in ("write_report", "write_calculator"):
-
-        def write(*arguments, name=name, **options):
-            horizons[name] = list(options["horizons"])
-            next(each for each in arguments if hasattr(each, "write_text")).write_text("page")
-
-        monkeypatch.setattr(lifemix.report, name, write, raising=False)
-    run("report", model, data, "-o", tmp_path / "r.html")
-    run("calculator", model, "-o", tmp_path / "c.html")
-    for name, result in (
-        ("fit", load(model).metadata_["held_out"]),
-        ("evaluate", run_json("evaluate", model, data)),
-    ):
+def test_all_commands_have_every_measure_at_the_same_times(run, run_json):
+    out = run("evaluate model.safetensors patients.csv").out
+    labels = [measure.label for measure in metrics.registered_measures() if measure.standard]
+    assert all(label in out for label in labels)
+    model = load("model.safetensors")
+    expected = default_horizons(model.training_target_).tolist()
+    evaluated = run_json("evaluate model.safetensors patients.csv")
+    for result in (model.metadata_["held_out"], evaluated):
         rows = [row for row in result["quality"] if row["metric"] == "brier"]
-        horizons[name] = sorted({row["horizon"] for row in rows})
-    names = [name for name in run_json("predict", model, data)[0] if name.startswith("survival_")]
-    horizons["predict"] = [float(name.removeprefix("survival_")) for name in names]
-    assert horizons == dict.fromkeys(horizons, expected)
+        assert sorted({row["horizon"] for row in rows}) == expected
+    names = run_json("predict model.safetensors patients.csv")[0]
+    times = [name.removeprefix("survival_") for name in names if "survival" in name]
+    assert list(map(float, times)) == expected
 
 
-def test_pages_have_the_times_names_and_numbers_of_evaluate(run, run_json, competing, tmp_path):
+@pytest.mark.slow
+def test_pages_have_the_times_names_and_numbers_of_evaluate(run, run_json):
     pytest.importorskip("matplotlib")
-    data, model = competing
-    report, calculator = tmp_path / "r.html", tmp_path / "c.html"
-    run("report", model, data, "-o", report)
-    run("calculator", model, "-o", calculator)
-    quality = run_json("evaluate", model, data)["quality"]
-    page, form = report.read_text(), calculator.read_text()
+    run("report causes.safetensors causes.csv -o r.html")
+    run("calculator causes.safetensors -o c.html")
+    quality = run_json("evaluate causes.safetensors causes.csv")["quality"]
+    page, form = Path("r.html").read_text(), Path("c.html").read_text()
     assert all(name in page and name in form for name in ("cancer", "other cause"))
     for number in values_of(quality, "concordance_td") + values_of(quality, "brier", event=2):
         assert f"{number:.3f}" in page
@@ -87,7 +64,7 @@ def test_pages_have_the_times_names_and_numbers_of_evaluate(run, run_json, compe
     assert f'"horizons":{json.dumps(times, separators=(",", ":"))}' in form
 
 
-def test_a_model_that_cannot_be_measured_is_a_note(fit, data, monkeypatch):
+def test_a_model_that_cannot_be_measured_is_a_note(fit, monkeypatch):
     def fail(*arguments, **options):
         raise np.linalg.LinAlgError("eigenvalues did not converge")
 
@@ -95,10 +72,10 @@ def test_a_model_that_cannot_be_measured_is_a_note(fit, data, monkeypatch):
     for method in ("fit", "_survival"):
         with monkeypatch.context() as patch:
             patch.setattr(f"lifemix.baselines.CoxPH.{method}", fail)
-            result = fit(data)
+            result = fit("patients.csv")
         assert result.err.count(f"Cox regression {message}") == 1
         assert "no covariates" in result.out
     monkeypatch.setattr("lifemix.cli.quality.measure", fail)
-    assert f"Deep Survival Machines {message}" in fit(data).err
-    held_out = load(fit.model).metadata_["held_out"]
+    assert f"Deep Survival Machines {message}" in fit("patients.csv").err
+    held_out = load("m.safetensors").metadata_["held_out"]
     assert held_out == {"rows": 40, "refitted": True, "quality": []}

@@ -3,26 +3,24 @@
 import numpy as np
 import pandas as pd
 
-QUICK = ["--members", "1", "--epochs", "2", "--hidden", "4"]
-COLUMNS = ["--time", "days", "--event", "died", "--id", "patient"]
+QUICK = "--members 1 --epochs 2 --hidden 4"
+COLUMNS = "--time days --event died --id patient"
 
 
-def make_table(n=200, seed=0, kinds=1):
+def make_table(n_rows=200, seed=0, n_events=1):
     rng = np.random.default_rng(seed)
-    age = rng.normal(60, 10, n).round(1)
+    age = rng.normal(60, 10, n_rows).round(1)
     risk = (age - 60) / 10
-    frame = pd.DataFrame(
-        {
-            "patient": [f"{i:04d}" for i in range(n)],
-            "age": age,
-            "dose": np.where(rng.random(n) < 0.2, np.nan, rng.random(n).round(3)),
-            "stage": rng.choice(["I", "II", "III"], n),
-            "hospital": "one",
-            "days": (rng.exponential(300 * np.exp(-risk)) + 1).round(1),
-            "died": rng.integers(0, kinds + 1, n),
-        }
-    )
-    return frame
+    columns = {
+        "patient": [f"{i:04d}" for i in range(n_rows)],
+        "age": age,
+        "dose": np.where(rng.random(n_rows) < 0.2, np.nan, rng.random(n_rows).round(3)),
+        "stage": rng.choice(["I", "II", "III"], n_rows),
+        "hospital": "north",
+        "days": (rng.exponential(300 * np.exp(-risk)) + 1).round(1),
+        "died": rng.integers(0, n_events + 1, n_rows),
+    }
+    return pd.DataFrame(columns)
 
 
 def values_of(quality, metric, model=None, event=1):
