@@ -56,7 +56,8 @@ class Trees:
         parent = np.flatnonzero(~self.is_leaf)
         children = self.children[parent]
         roots_and_children = np.sort(np.append(self.roots, children))
-        is_index = self.children.dtype == np.intp and (self.feature >= 0).all()
+        indices = (self.roots, self.feature, self.children)
+        is_index = all(index.dtype == np.intp and (index >= 0).all() for index in indices)
         has_one_parent = np.array_equal(roots_and_children, np.arange(n_nodes))
         if not (is_index and has_one_parent and (children > parent[:, None]).all()):
             raise ValueError(
