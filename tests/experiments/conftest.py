@@ -1,4 +1,4 @@
-"""A tiny study of METABRIC and its records, computed once for all tests, and cells made up by a random generator."""
+"""A tiny study of METABRIC and its records, computed once for all tests, and cells from values by fold."""
 
 import numpy as np
 import pandas as pd
@@ -24,13 +24,11 @@ def folder(study, tmp_path_factory):
 
 @pytest.fixture
 def make_cells():
-    """Return a function that makes cells of one data set, for models with their selections and values by fold."""
+    """Return a function that makes the cells of models, {"dsm nested": values by fold}."""
 
-    def make(rows, data="support", measure="ctd", event=1, horizon=0.25, censoring=0.0):
+    def make(values, data="support", measure="ctd", event=1, horizon=0.25, censoring=0.0):
         identity = (data, measure, event, horizon, censoring)
-        return pd.DataFrame(
-            [cell(identity, model, selection, values) for model, selection, values in rows]
-        )
+        return pd.DataFrame([cell(identity, *key.split(), folds) for key, folds in values.items()])
 
     return make
 

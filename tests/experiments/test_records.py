@@ -16,11 +16,9 @@ from experiments.records import (
 )
 
 
-def record(fold, **changes):
-    fields = {"data": "support", "model": "dsm", "setting": {"k": 4}, "censoring": 0.25}
-    return (
-        fields | {"fold": fold, "seed": 0, "run": "full", "test": {"ctd": [[None, 0.5]]}} | changes
-    )
+def record(fold, **setting):
+    identity = {"data": "support", "model": "dsm", "setting": setting, "censoring": 0.25}
+    return identity | {"fold": fold, "seed": 0, "run": "full", "test": {"ctd": [[None, 0.5]]}}
 
 
 def test_packed_and_appended_records_are_read_together_in_the_order_of_their_keys(tmp_path):
@@ -32,27 +30,24 @@ def test_packed_and_appended_records_are_read_together_in_the_order_of_their_key
     assert list(read_records(tmp_path).values()) == [record(0), record(1), record(2)]
 
 
-@pytest.mark.parametrize("n_kept", [1, 30, 60])
-def test_a_line_that_a_kill_cut_off_does_not_count_and_harms_no_other(tmp_path, n_kept):
+@pytest.mark.parametrize("n_bytes", [1, 30, 60])
+def test_a_line_that_a_kill_cut_off_does_not_count_and_harms_no_other(tmp_path, n_bytes):
     path = tmp_path / "records.jsonl"
     append_records(path, [record(0), record(1)])
     first, second = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + second[:n_kept])
+    path.write_bytes(first + second[:n_bytes])
     assert read_lines(path) == [record(0)]
     append_records(path, [record(1), record(2)])
     assert read_lines(path) == [record(0), record(1), record(2)]
 
 
-def test_keys_tell_settings_apart_whatever_the_order_of_their_options():
-    assert key_of(record(0, setting={"a": 1, "b": [2]})) == key_of(
-        record(0, setting={"b": (2,), "a": 1})
-    )
-    assert key_of(record(0)) != key_of(record(0, setting={"k": 6}))
+def test_keys_differ_by_settings_whatever_the_order_of_their_options():
+    assert key_of(record(0, a=1, b=[2])) == key_of(record(0, b=(2,), a=1))
+    assert key_of(record(0)) != key_of(record(0, k=6))
 
 
 def test_numbers_are_rounded_and_undefined_ones_are_null():
-    assert rounded(0.123456789) == 0.123457
-    assert [rounded(math.nan), rounded(math.inf)] == [None, None]
+    assert list(map(rounded, (0.123456789, math.nan, math.inf))) == [0.123457, None, None]
 
 
 def test_provenance_has_commit_machine_and_versions():

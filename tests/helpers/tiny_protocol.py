@@ -3,4 +3,4 @@
 from experiments.protocol import Protocol
 
 TINY = Protocol("metabric", None, (0, 1), (0.0, 0.5), 3, "quick", 240)
-MODELS = ("dsm", "cph", "floor")
+MODELS = ("cph", "floor")
