@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from helpers.commands import QUICK
 from lifemix import load
@@ -21,14 +22,14 @@ def test_numbers_are_those_of_python(run, frame):
     assert list(table) == names
     assert list(table["patient"]) == list(frame["patient"])
     distribution = load("model.safetensors").predict_distribution(frame[COVARIATES])
-    np.testing.assert_allclose(table[names[1:3]], distribution.survival([50, 400]), rtol=1e-12)
-    np.testing.assert_allclose(table[names[3:]], distribution.quantile([0.5, 0.1, 0.9]))
+    assert_allclose(table[names[1:3]], distribution.survival([50, 400]), rtol=1e-12)
+    assert_allclose(table[names[3:]], distribution.quantile([0.5, 0.1, 0.9]))
 
 
 def test_incidences_and_survival_add_up_to_1(run_json):
     table = pd.DataFrame(run_json("predict causes.safetensors causes.csv --times 100"))
     names = ["survival_100", "incidence_cancer_100", "incidence_other_cause_100"]
-    np.testing.assert_allclose(table[names].sum(axis=1), 1, atol=1e-7)
+    assert_allclose(table[names].sum(axis=1), 1, atol=1e-7)
     assert (table[names] > 0).all(axis=None)
 
 
@@ -56,7 +57,7 @@ def test_all_formats_and_blocks_hold_the_same(run, monkeypatch):
         monkeypatch.setattr("lifemix.cli.predict._BLOCK", 33)
     expected = pd.read_csv("a.csv").iloc[:, 1:]
     for table in (pd.read_parquet("a.parquet"), pd.read_table("a.tsv")):
-        np.testing.assert_allclose(table.iloc[:, 1:], expected, rtol=1e-5)
+        assert_allclose(table.iloc[:, 1:], expected, rtol=1e-5)
 
 
 def test_extrapolation_and_unknown_levels_are_noted(run, write, frame):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import quad
 
@@ -31,10 +32,10 @@ def test_truth_agrees_with_integrals_of_truncated_exponentials(m1, m2, t):
             0
         ]
         incidence = distribution.cumulative_incidence(t, event)
-        np.testing.assert_allclose(incidence, [[expected]], atol=1e-8)
-        np.testing.assert_allclose(distribution.net_survival(t, event), [[law.sf(t)]], atol=1e-11)
+        assert_allclose(incidence, [[expected]], atol=1e-8)
+        assert_allclose(distribution.net_survival(t, event), [[law.sf(t)]], atol=1e-11)
         total = total + incidence
-    np.testing.assert_allclose(total, 1.0, rtol=1e-10)
+    assert_allclose(total, 1.0, rtol=1e-10)
 
 
 def test_truth_agrees_with_draws_by_rejection():
@@ -53,7 +54,7 @@ def test_truth_agrees_with_draws_by_rejection():
 def test_survival_starts_at_1_and_ends_at_0():
     distribution = make_synthetic(50, truth=True).truth
     survival = distribution.survival([-1.0, 0.0, LIMIT, 1e6])
-    np.testing.assert_array_equal(survival, np.broadcast_to([1.0, 1.0, 0.0, 0.0], (50, 4)))
+    assert_array_equal(survival, np.broadcast_to([1.0, 1.0, 0.0, 0.0], (50, 4)))
     assert distribution.survival(3.0).shape == (50, 1)
     with pytest.raises(SettingError, match="event must be 1 or 2; got 3"):
         distribution.net_survival(1.0, 3)
@@ -71,7 +72,7 @@ def test_half_of_the_rows_are_censored_uniformly_before_their_event():
     assert censored.sum() == 15_000
     share = data.y["time"][censored] / data.truth.y["time"][censored]
     assert stats.kstest(share, "uniform").pvalue > 0.01
-    np.testing.assert_array_equal(data.y[~censored], data.truth.y[~censored])
+    assert_array_equal(data.y[~censored], data.truth.y[~censored])
 
 
 def test_integer_times_are_censored_at_integers_up_to_the_time():
@@ -88,7 +89,7 @@ def test_seeds_and_sizes():
     assert data.counts == {0: 1500, 1: 769, 2: 731}
     assert hashlib.sha256(data.y["time"].astype("<i8").tobytes()).hexdigest() == DRAWN
     first = [-0.9582652054360887, 1.6000190889991115, 0.2028824405086084, -1.7321348424395848]
-    np.testing.assert_allclose(data.X.to_numpy()[0, :4], first, rtol=1e-12)
+    assert_allclose(data.X.to_numpy()[0, :4], first, rtol=1e-12)
     pd.testing.assert_frame_equal(
         make_synthetic(3000, random_state=np.random.default_rng(5)).X, data.X
     )
@@ -104,7 +105,7 @@ def test_generator_and_reader_agree_with_the_original_file(shared):
     original, read = pd.read_csv(path), load_synthetic(path)
     assert read.counts == {0: 15_000, 1: 7_600, 2: 7_400}
     assert list(read.X) == [f"feature{i}" for i in range(1, 13)]
-    np.testing.assert_array_equal(read.y["time"], original["time"])
+    assert_array_equal(read.y["time"], original["time"])
     for code in (1, 2):
         times = read.y["time"][read.y["event"] == code]
         assert np.quantile(times, [0.25, 0.5, 0.75]).tolist() == [3, 11, 30]
@@ -115,8 +116,8 @@ def test_generator_and_reader_agree_with_the_original_file(shared):
     shares = [(event == 1).mean() for event in (data.truth.y["event"], original["true_label"])]
     assert shares[0] == pytest.approx(shares[1], abs=0.01)
     columns = original[list(data.X)]
-    np.testing.assert_allclose(data.X.mean(), columns.mean(), atol=0.03)
-    np.testing.assert_allclose(data.X.std(), columns.std(), atol=0.02)
+    assert_allclose(data.X.mean(), columns.mean(), atol=0.03)
+    assert_allclose(data.X.std(), columns.std(), atol=0.02)
 
 
 def test_reader_takes_the_layout_of_the_original_file(tmp_path):
@@ -127,7 +128,7 @@ def test_reader_takes_the_layout_of_the_original_file(tmp_path):
     frame.to_csv(tmp_path / "synthetic_comprisk.csv", index=False)
     data = load_synthetic(tmp_path / "synthetic_comprisk.csv")
     pd.testing.assert_frame_equal(data.X, drawn.X)
-    np.testing.assert_array_equal(data.y, drawn.y)
+    assert_array_equal(data.y, drawn.y)
     frame.drop(columns=["label", "feature3"]).to_csv(tmp_path / "broken.csv", index=False)
     with pytest.raises(CovariateError, match=r"\['label', 'feature3'\] are not among"):
         load_synthetic(tmp_path / "broken.csv")

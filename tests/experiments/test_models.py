@@ -4,6 +4,7 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from experiments.models import MODELS, TrueSynthetic, deephit_settings
 from experiments.protocol import DATA_SETS
@@ -58,9 +59,9 @@ def test_true_synthetic_is_the_distribution_of_the_data():
     data = datasets.make_synthetic(200, truth=True)
     times = np.array([0.0, 3.0, 40.0])
     model, survival = TrueSynthetic().fit(data.X, data.y), data.truth.rounded.survival(times)
-    np.testing.assert_allclose(model.predict_survival_function(data.X, times), survival)
+    assert_allclose(model.predict_survival_function(data.X, times), survival)
     total = sum(model.predict_cumulative_incidence(data.X, times, event) for event in (1, 2))
-    np.testing.assert_allclose(total, 1 - survival, atol=1e-12)
+    assert_allclose(total, 1 - survival, atol=1e-12)
     net = [model.predict_net_survival(data.X, times, event) for event in (1, 2)]
-    np.testing.assert_allclose(net[0] * net[1], survival)
+    assert_allclose(net[0] * net[1], survival)
     assert np.isfinite(model.predict_survival_function(data.X[:1] * 0, times)).all()

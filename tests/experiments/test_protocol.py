@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from experiments.protocol import Protocol
 from helpers.tiny_protocol import TINY
@@ -22,7 +23,7 @@ def test_only_rows_trained_on_are_censored_artificially(level):
     assert n_events(fold.y_train) == n_events(inner) + n_events(validation)
     assert len(inner) + len(validation) == len(fold.y_train)
     assert len(fold.y_train) + len(fold.y_test) == 240
-    np.testing.assert_array_equal(TINY.fold(0, 0.0).y_test, fold.y_test)
+    assert_array_equal(TINY.fold(0, 0.0).y_test, fold.y_test)
 
 
 def test_horizons_of_support_are_those_of_the_paper():
@@ -33,8 +34,8 @@ def test_only_times_of_zero_are_raised():
     original, raised = datasets.make_synthetic().y, Protocol.of("synthetic").dataset().y
     is_zero = original["time"] == 0
     assert is_zero.sum() > 2
-    np.testing.assert_array_equal(raised["time"], np.where(is_zero, 0.25, original["time"]))
-    np.testing.assert_array_equal(raised["event"], original["event"])
+    assert_array_equal(raised["time"], np.where(is_zero, 0.25, original["time"]))
+    assert_array_equal(raised["event"], original["event"])
 
 
 def test_data_files_are_for_seer_and_synthetic():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 
 from experiments.records import append_records, read_lines
@@ -38,7 +39,7 @@ def sample(rng):
 
 def test_tables_are_compared_by_means_and_the_interval_of_nadeau_and_bengio(records):
     means = mean_scores(records.drop(index=1), "ibs")  # without dsm on the first fold of a
-    np.testing.assert_allclose(means.loc["a", ["dsm", "ridge"]], [0.19, 0.2])
+    assert_allclose(means.loc["a", ["dsm", "ridge"]], [0.19, 0.2])
     for score in ("ibs", "c"):
         assert tables_ahead(records, "dsm", "ridge", score)[:2] == (2, 3)
     gap = brier_gaps(records, "dsm", "ridge").loc["b"]
@@ -134,12 +135,12 @@ def test_xgboost_s_curves_rise_from_0_and_add_up_to_1_by_cause(sample):
     assert (curves[:, 0] == 0).all()
     assert (np.diff(curves, axis=1) >= 0).all()
     order = np.argsort(model.predict(X), kind="stable")
-    np.testing.assert_array_equal(np.argsort(curves[:, 2], kind="stable"), order)
+    assert_array_equal(np.argsort(curves[:, 2], kind="stable"), order)
     y["event"] = np.where(y["event"] > 0, 1 + (X[:, 1] > 0), 0)
     model = CauseSpecific(XGBoostCox(tuned=True)).fit(X, y)
     total = model.predict_cumulative_incidences(X, [1.0, 4.0]).sum(axis=0)
     total += model.predict_survival_function(X, [1.0, 4.0])
-    np.testing.assert_allclose(total, 1, atol=1e-12)
+    assert_allclose(total, 1, atol=1e-12)
 
 
 def test_the_likelihood_of_a_distribution_is_that_of_the_model():

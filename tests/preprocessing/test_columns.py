@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from helpers.number_tables import number_tables
 from lifemix import make_target
@@ -245,7 +246,7 @@ def test_piecewise_by_hand():
     new = fitted.transform(pd.DataFrame({"a": [-5, 0.5, 2, 3, 1e9, np.nan], "flag": 1}))
     bins = new[:, :3].T + 0.5  # the mean is 2.25
     expected = [[0, 0.5, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0.25, 1, 0.0625]]
-    np.testing.assert_allclose(bins, expected, atol=1e-15)
+    assert_allclose(bins, expected, atol=1e-15)
     assert list(fitted.get_feature_names_out()) == ["a<=1", "a<=2", "a<=6", "missing_a", "flag"]
 
 
@@ -263,12 +264,12 @@ def test_piecewise_is_the_sum_of_ramps_between_the_knots(X, bins):
         ramps = fitted.transform(pd.DataFrame({"v": x})) + 0.5
         value = column.knots[0] + ramps @ np.diff(column.knots)
         inside = np.clip(np.where(np.isnan(x), column.fill, x), column.knots[0], column.knots[-1])
-        np.testing.assert_allclose(value, inside, atol=1e-9 * np.abs(column.knots).max())
+        assert_allclose(value, inside, atol=1e-9 * np.abs(column.knots).max())
 
 
 def test_piecewise_leaves_out_extremes_and_bends_at_quantiles():
     (column,) = learn(np.append(INDEX, [-1e6, 1e6]), numbers="piecewise", bins=4).columns_
-    np.testing.assert_allclose(column.knots, [4, 252, 499.5, 747, 995], atol=1)
+    assert_allclose(column.knots, [4, 252, 499.5, 747, 995], atol=1)
 
 
 ROWS = np.arange(40)

@@ -5,6 +5,7 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from lifemix.errors import CovariateError, SettingError
 from lifemix.histories import Histories, Sources
@@ -39,7 +40,7 @@ def test_visits_stand_in_order_and_are_padded_behind(histories):
     assert matrix[:, 0].tolist() == [3, 1, 2]
     values = steps(fitted, matrix)
     a = np.arange(1.0, 7.0)
-    np.testing.assert_allclose(values[0, :, 2], (a[:3] - a.mean()) / a.std(), rtol=1e-6)
+    assert_allclose(values[0, :, 2], (a[:3] - a.mean()) / a.std(), rtol=1e-6)
     assert (values[1, 1:] == 0).all()
     assert values[0, :, -1].tolist() == [1.0, 0.0, 1.0]
     assert values[0, 2, 3] == values[0, 1, 3]  # carried forward
@@ -52,14 +53,14 @@ def test_columns_of_visits_are_matched_by_name(histories):
     fitted = SequencePreprocessor().fit(histories)
     frame = histories.to_long()[["c", "b", "time", "a", "row"]].assign(ward="north")
     matrix = fitted.transform(Histories.from_long(frame, "row", "time"))
-    np.testing.assert_array_equal(matrix, fitted.transform(histories))
+    assert_array_equal(matrix, fitted.transform(histories))
 
 
 def test_statistics_are_those_of_the_training_subjects(histories):
     fitted = SequencePreprocessor().fit(histories[[0, 1]])
     subset = Histories.from_long(histories[[0, 1]].to_long(), "row", "time")
     expected = SequencePreprocessor().fit(subset).transform(subset[[0]])
-    np.testing.assert_array_equal(fitted.transform(histories[[0]]), expected)
+    assert_array_equal(fitted.transform(histories[[0]]), expected)
     of_all = SequencePreprocessor().fit_transform(histories)
     assert fitted.transform(histories).max() > of_all.max()
 
@@ -78,16 +79,16 @@ def test_the_last_visits_of_longer_histories_are_used(histories):
     short = SequencePreprocessor(max_visits=2).fit(histories)
     assert short.blocks_[0].shape[0] == 2
     expected = steps(complete, complete.transform(histories))[0, 1:]
-    np.testing.assert_array_equal(steps(short, short.transform(histories))[0], expected)
+    assert_array_equal(steps(short, short.transform(histories))[0], expected)
 
 
 def test_time_since_the_last_visit_is_an_input(histories):
     fitted = SequencePreprocessor().fit(histories)
     scales, landmarks = fitted.parts_["visits"], np.array([2.5, 4.0, 2.0])
     matrix = fitted.transform(histories.until(landmarks))
-    np.testing.assert_allclose(matrix[:, 1], landmarks / scales.time_scale, rtol=1e-6)
+    assert_allclose(matrix[:, 1], landmarks / scales.time_scale, rtol=1e-6)
     expected = np.log1p(np.array([1.5, 4.0, 0.0]) / scales.gap_scale)
-    np.testing.assert_allclose(matrix[:, 2], expected, rtol=1e-6)
+    assert_allclose(matrix[:, 2], expected, rtol=1e-6)
 
 
 def test_an_empty_history_is_zero_but_for_the_landmark(histories):
@@ -104,7 +105,7 @@ def test_errors_name_the_source_and_the_shapes(histories):
     fitted = SequencePreprocessor(sequences=False).fit(sources)
     expected = fitted.transform(sources)
     reordered = dict(reversed(sources.items()))
-    np.testing.assert_array_equal(fitted.transform(reordered), expected)
+    assert_array_equal(fitted.transform(reordered), expected)
     scan = r"source 'scan': expected an array of shape \('n', 2, 2\); got \(3, 2, 4\)"
     for X, message in (
         (sources | {"scan": np.ones((3, 2, 4))}, scan),

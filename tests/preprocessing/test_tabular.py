@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -75,7 +76,7 @@ def test_every_kind_of_column_by_hand():
     numbers = {"age": [50, 60, 60, 70], "smoker": [1, 0, 1, 1], "visits": [1, 8 / 3, 3, 4]}
     for name, filled in numbers.items():
         expected = (filled - np.mean(filled)) / np.std(filled)
-        np.testing.assert_allclose(out[name], expected, rtol=1e-14, atol=1e-16)
+        assert_allclose(out[name], expected, rtol=1e-14, atol=1e-16)
 
 
 @given(number_tables(st.integers(-1000, 1000).map(float) | st.just(np.nan)))
@@ -84,14 +85,14 @@ def test_numbers_agree_with_the_pipeline_of_scikit_learn(X):
     expected = np.empty((len(X), 0))
     if any(varies):
         expected = make_pipeline(SimpleImputer(), StandardScaler()).fit_transform(X[:, varies])
-    np.testing.assert_allclose(fit_transform(X, missing_indicators=False), expected, atol=1e-9)
+    assert_allclose(fit_transform(X, missing_indicators=False), expected, atol=1e-9)
 
 
 @given(number_tables(), st.integers(-200, 200), ENCODINGS)
 def test_a_power_of_two_as_unit_changes_nothing_at_all(X, power, encoding):
     X = np.where(np.abs(X) < 1e-60, 0.0, X)  # nothing gets lost below the smallest number
     expected = fit_transform(X, numbers=encoding)
-    np.testing.assert_array_equal(fit_transform(np.ldexp(X, power), numbers=encoding), expected)
+    assert_array_equal(fit_transform(np.ldexp(X, power), numbers=encoding), expected)
 
 
 @given(number_tables(st.floats(-1e150, 1e150) | st.just(np.nan)))  # beyond, squares overflow
@@ -110,7 +111,7 @@ def test_a_model_file_holds_all_that_was_learned(X, labels, scale, numbers):
     content = json.loads(json.dumps(encoder.encode(fitted, ""), allow_nan=False))
     decoded = _Decoder(encoder.arrays, {}).decode(content)
     for copy in (decoded, pickle.loads(pickle.dumps(fitted))):
-        np.testing.assert_array_equal(copy.transform(frame), fitted.transform(frame))
+        assert_array_equal(copy.transform(frame), fitted.transform(frame))
         assert copy.get_params() == fitted.get_params() == clone(fitted).get_params()
         assert list(copy.get_feature_names_out()) == list(fitted.get_feature_names_out())
         assert copy.columns_ == fitted.columns_
@@ -126,7 +127,7 @@ def test_fixed_values_fill_and_count_in_the_statistics():
     x = pd.DataFrame({"alb": [2.5, np.nan, 4.5, np.nan], "age": [1.0, 2, 3, 4]})
     out = TabularPreprocessor({"alb": 10.0}).fit_transform(x)
     filled = np.array([2.5, 10, 4.5, 10])
-    np.testing.assert_allclose(out[:, 0], (filled - filled.mean()) / filled.std(), rtol=1e-15)
+    assert_allclose(out[:, 0], (filled - filled.mean()) / filled.std(), rtol=1e-15)
 
 
 def test_support_as_the_paper_prepares_it():
@@ -138,7 +139,7 @@ def test_support_as_the_paper_prepares_it():
     for name, fill in {"urine": 2502, "bun": 6.51, "ph": X["ph"][train].mean()}.items():
         filled = X[name].fillna(fill)
         expected = (filled[~train] - filled[train].mean()) / filled[train].std(ddof=0)
-        np.testing.assert_allclose(out[name], expected, rtol=1e-10, atol=1e-12)
+        assert_allclose(out[name], expected, rtol=1e-10, atol=1e-12)
     mode = X["income"][train].mode()[0]
     assert (out.loc[X["income"][~train].isna(), f"income={mode}"] == 1).all()
     assert sum(SUPPORT_NORMAL_VALUES.values()) == pytest.approx(
@@ -176,11 +177,11 @@ def test_columns_are_taken_by_name():
     fitted = TabularPreprocessor().fit(table())
     others = table()[["visits", "stage", "smoker", "age", "sex"]].assign(z="?")
     for X in (others, TableData(others)):
-        np.testing.assert_array_equal(fitted.transform(X), fitted.transform(table()))
+        assert_array_equal(fitted.transform(X), fitted.transform(table()))
     numbered = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 5.0]})
     fitted = TabularPreprocessor().fit(numbered)
     assert fitted.get_feature_names_out().tolist() == ["0", "1"]
-    np.testing.assert_array_equal(fitted.transform(numbered[[1, 0]]), fitted.transform(numbered))
+    assert_array_equal(fitted.transform(numbered[[1, 0]]), fitted.transform(numbered))
 
 
 def test_names_in_one_table_only_are_warned_about():
@@ -191,7 +192,7 @@ def test_names_in_one_table_only_are_warned_about():
     ):
         fitted = TabularPreprocessor().fit(train)
         with pytest.warns(LifemixWarning, match=f"had {had} in training and have"):
-            np.testing.assert_array_equal(fitted.transform(new), fitted.transform(train))
+            assert_array_equal(fitted.transform(new), fitted.transform(train))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_rows_of_a_table_hold_what_the_rows_of_its_frame_hold(rows):
         assert column.missing.tolist() == expected.missing.tolist()
         assert column.distinct == expected.distinct
         if column.numbers is not None and expected.numbers is not None:
-            np.testing.assert_array_equal(column.numbers, expected.numbers)
+            assert_array_equal(column.numbers, expected.numbers)
         elif not column.missing.all():
             assert set(column.levels) == set(expected.levels)
 
@@ -290,7 +291,7 @@ def test_models_are_the_same_as_from_a_frame():
         fitted = model.fit(data.iloc[:90], y[:90])
         for rows in (data.iloc[90:], X[90:]):
             curves = fitted.predict_survival_function(rows, [0.5, 1.0])
-            np.testing.assert_array_equal(curves, expected)
+            assert_array_equal(curves, expected)
         assert list(fitted.feature_names_in_) == ["a", "b", "c"]
 
 
@@ -300,7 +301,7 @@ def test_transformers_of_others_get_a_frame(preprocessor):
     fitted = learn_preprocessor(preprocessor, TableData(X))
     expected = X if preprocessor is None else StandardScaler().fit_transform(X)
     for rows in (X, TableData(X)):
-        np.testing.assert_array_equal(apply_preprocessor(fitted, rows), expected)
+        assert_array_equal(apply_preprocessor(fitted, rows), expected)
 
 
 def draw_column(kind, seed, n_rows):

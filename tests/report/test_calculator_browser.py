@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import log_ndtr
 
 from lifemix import DeepSurvivalMachines, make_target
@@ -74,7 +75,7 @@ def assert_equal_to_python(page, model, rows, tolerance=1e-5):
     results = pd.DataFrame(page.evaluate(predict, [records, TIMES]))
 
     def compare(name, expected):
-        np.testing.assert_allclose(results[name].tolist(), expected, atol=tolerance, rtol=0)
+        assert_allclose(results[name].tolist(), expected, atol=tolerance, rtol=0)
 
     def incidences(distribution):
         return distribution.cumulative_incidences(TIMES).swapaxes(0, 1)  # by row
@@ -82,7 +83,7 @@ def assert_equal_to_python(page, model, rows, tolerance=1e-5):
     distribution = model.predict_distribution(rows)
     compare("survival", distribution.survival(TIMES))
     compare("risks", incidences(distribution))
-    np.testing.assert_allclose(results["median"], distribution.median(), rtol=tolerance)
+    assert_allclose(results["median"], distribution.median(), rtol=tolerance)
     matrix = model.preprocess(rows)
     members = [member.distribution(matrix) for member in model.network_.members()]
     compare("survivalByMember", np.stack([member.survival(TIMES) for member in members], axis=1))
@@ -132,7 +133,7 @@ def test_sharp_components_do_not_slip_through_the_quadrature(open_page):
 def test_normal_survival_is_exact_far_into_both_tails(open_page, model):
     z = np.array([*np.linspace(-38, 38, 401), -1e-12, 1e300])
     values = open_page(model).evaluate("(z) => z.map(lifemix.normalSurvival)", z.tolist())
-    np.testing.assert_allclose(values, np.exp(log_ndtr(-z)), rtol=3e-13, atol=1e-308)
+    assert_allclose(values, np.exp(log_ndtr(-z)), rtol=3e-13, atol=1e-308)
     limits = f"const LOG_LIMIT = {LOG_LIMIT:g}, LARGEST_LOG = {LARGEST_LOG:g};"
     assert limits in calculator._read("families.js")
 
@@ -164,7 +165,7 @@ def test_arrays_and_no_preprocessor(preprocessor, open_page):
     page = open_page(model, {"data": array})
     predict = "(t) => lifemix.predict({'feature 1': 1.23, 'feature 2': 0}, t).survival"
     expected = model.predict_survival_function(np.array([[1.23, 0]]), TIMES)[0]
-    np.testing.assert_allclose(page.evaluate(predict, TIMES), expected, atol=1e-5)
+    assert_allclose(page.evaluate(predict, TIMES), expected, atol=1e-5)
     n_unknown_boxes = page.locator("input[type=checkbox]").count()
     assert n_unknown_boxes == (2 if preprocessor else 0)
 
@@ -344,7 +345,7 @@ def test_names_cannot_break_the_page(open_page):
     )
     results = page.evaluate(predict, [rows.to_json(orient="records"), TIMES])
     expected = model.predict_survival_function(rows.assign(__proto__=1), TIMES)
-    np.testing.assert_allclose(results, expected, atol=1e-5)
+    assert_allclose(results, expected, atol=1e-5)
 
 
 def test_the_page_can_send_nothing(browser, model, tmp_path):

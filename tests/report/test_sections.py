@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lifelines import KaplanMeierFitter
+from numpy.testing import assert_allclose
 
 from lifemix import metrics
 from lifemix.baselines import AalenJohansen, FineGray, KaplanMeier
@@ -48,7 +49,7 @@ def test_quality_is_that_of_evaluate_with_registered_measures(name, request, mon
     keys, columns = ["metric", "event", "horizon"], ["value", "lower", "upper"]
     expected = expected.dropna(subset="horizon").set_index(keys)[columns]
     numbers = quality.set_index(keys)[columns].loc[expected.index]
-    np.testing.assert_allclose(numbers, expected, atol=1e-12)
+    assert_allclose(numbers, expected, atol=1e-12)
     content = of_event(report, quality, 1)
     rows = {row[0][0]: row[1:] for row in content["by_horizon"][2:] + content["over_time"]}
     assert {"Cᵗᵈ", "AUC", "mean of the curve"} <= set(rows)
@@ -70,10 +71,10 @@ def test_an_event_type_without_events_is_undefined(competing):
 def test_a_model_without_covariates_is_the_marginal_curve(kind, name, request):
     _, X, y = request.getfixturevalue(name)
     quality = measure_quality(report_of(kind().fit(X, y), X, y)).set_index("metric")["value"]
-    np.testing.assert_allclose(quality["observed_expected"], 1, atol=1e-9)
-    np.testing.assert_allclose(quality["scaled_brier"], 0, atol=1e-9)
-    np.testing.assert_allclose(quality["integrated_scaled_brier"], 0, atol=1e-9)
-    np.testing.assert_allclose(quality["concordance_td"], 0.5)
+    assert_allclose(quality["observed_expected"], 1, atol=1e-9)
+    assert_allclose(quality["scaled_brier"], 0, atol=1e-9)
+    assert_allclose(quality["integrated_scaled_brier"], 0, atol=1e-9)
+    assert_allclose(quality["concordance_td"], 0.5)
 
 
 def test_median_follow_up_is_that_of_lifelines(single):

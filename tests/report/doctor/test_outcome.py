@@ -52,6 +52,7 @@ def test_an_event_type_without_rows_stops_a_fit_and_not_a_check_of_held_out_rows
     X, *y = clean
     (finding,) = findings = check_table(X, y, event_names=["relapse", "death"])
     assert codes(findings) == {"stop missing-event-type"}
+    assert str(finding).startswith("stop (missing-event-type): ")
     assert "event code 2 (death)" in finding.text
     (finding,) = findings = check_table(X, y, event_names=["relapse", "death"], held_out=True)
     assert codes(findings) == {"warn few-events"}
