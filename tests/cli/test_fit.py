@@ -82,8 +82,8 @@ def test_a_fit_stops_if_a_finding_says_so(fit, new_files, monkeypatch):
 
 def test_columns_of_huge_values_and_many_levels_are_fitted(fit, write, frame):
     fit(write(frame.assign(huge=np.linspace(-1e150, 1e150, 200))))
-    few = frame.head(30).assign(level=[f"l{i}" for i in [*range(15)] * 2])
-    fit(write(few), "--force --keep level")
+    small = frame.head(30).assign(level=[f"l{i}" for i in [*range(15)] * 2])
+    fit(write(small), "--force --keep level")
 
 
 @pytest.mark.parametrize("existing", [False, True])

@@ -146,10 +146,10 @@ Survival months|0081|0012|0150|Unknown
 def listing(tmp_path):
     """Return a function that writes the listing without some columns, or with other columns."""
 
-    def write_listing(without=(), changes=(), delimiter="\t", header=True):
+    def write_listing(omitted=(), changes=(), delimiter="\t", header=True):
         columns = [line.split("|") for line in LISTING.splitlines()]
         changed = {line.split("|")[0]: line.split("|") for line in changes}
-        columns = [changed.get(name, [name, *v]) for name, *v in columns if name not in without]
+        columns = [changed.get(name, [name, *v]) for name, *v in columns if name not in omitted]
         lines = [delimiter.join(values) for values in zip(*columns, strict=True)]
         path = tmp_path / "export.txt"
         path.write_text("\n".join(lines[not header :]) + "\n")
@@ -163,9 +163,16 @@ SINGLE_AGES = "Age recode with single ages and 90+"
 
 @pytest.mark.parametrize("delimiter", ["\t", ","])
 def test_case_listing_with_names(listing, delimiter):
-    chosen = ["Sex", "AGE_DX", "Laterality", "EOD10_NE", "CS tumor size (2004-2015)", "ERSTATUS"]
-    data = load_seer(listing([SINGLE_AGES], delimiter=delimiter), covariates=chosen)
-    assert list(data.X) == chosen
+    covariates = [
+        "Sex",
+        "AGE_DX",
+        "Laterality",
+        "EOD10_NE",
+        "CS tumor size (2004-2015)",
+        "ERSTATUS",
+    ]
+    data = load_seer(listing([SINGLE_AGES], delimiter=delimiter), covariates=covariates)
+    assert list(data.X) == covariates
     assert data.y["event"].tolist() == [0, 2]
     assert data.y["time"].tolist() == [81, 12]
     np.testing.assert_array_equal(data.X["EOD10_NE"], [12, np.nan])  # 98 is not a count

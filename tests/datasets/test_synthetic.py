@@ -26,9 +26,9 @@ def test_truth_agrees_with_integrals_of_truncated_exponentials(m1, m2, t):
     distribution = SyntheticTruth(np.array([[m1, m2]]), None)
     total = distribution.survival(t)
     laws = [stats.truncexpon(LIMIT / mean, scale=mean) for mean in (m1, m2)]
-    for event, (law, other) in enumerate((laws, laws[::-1]), start=1):
+    for event, (law, rival) in enumerate((laws, laws[::-1]), start=1):
         options = {"epsabs": 1e-11, "limit": 200, "points": [min(law.mean(), t)]}
-        expected = quad(lambda s, law=law, other=other: law.pdf(s) * other.sf(s), 0, t, **options)[
+        expected = quad(lambda s, law=law, rival=rival: law.pdf(s) * rival.sf(s), 0, t, **options)[
             0
         ]
         incidence = distribution.cumulative_incidence(t, event)

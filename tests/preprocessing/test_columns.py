@@ -92,9 +92,9 @@ FORBIDDEN = [
 
 @pytest.mark.parametrize("value", FORBIDDEN, ids=lambda value: type(value).__name__)
 def test_other_objects_are_refused_in_training_and_later(value):
-    for others in ((), ("a", "b", None), (1, 2.5)):
+    for cells in ((), ("a", "b", None), (1, 2.5)):
         with pytest.raises(CovariateError, match="column 'v' must hold numbers"):
-            learn(objects(*others, value))
+            learn(objects(*cells, value))
     for training in (["a", "b"], [1.0, 2.0]):
         for n_rows in (1, 30):
             with pytest.raises(CovariateError, match="column 'v' must hold numbers"):

@@ -175,8 +175,8 @@ def test_columns_that_say_nothing_are_warned_about():
 
 def test_columns_are_taken_by_name():
     fitted = TabularPreprocessor().fit(table())
-    others = table()[["visits", "stage", "smoker", "age", "sex"]].assign(z="?")
-    for X in (others, TableData(others)):
+    reordered = table()[["visits", "stage", "smoker", "age", "sex"]].assign(z="?")
+    for X in (reordered, TableData(reordered)):
         assert_array_equal(fitted.transform(X), fitted.transform(table()))
     numbered = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 5.0]})
     fitted = TabularPreprocessor().fit(numbered)
@@ -342,10 +342,10 @@ def test_columns_and_rows_become_the_same_numbers_alone_and_together(kinds, seed
 def test_arrays_are_not_written_to_and_their_order_in_memory_does_not_matter():
     X = np.random.default_rng(2).normal(size=(50, 7))
     X[3, 2] = np.nan
-    before = X.copy()
+    original = X.copy()
     for array in (X, np.asfortranarray(X)):
-        assert np.array_equal(fit_transform(array), fit_transform(before.copy()))
-        assert np.array_equal(array, before, equal_nan=True)
+        assert np.array_equal(fit_transform(array), fit_transform(original.copy()))
+        assert np.array_equal(array, original, equal_nan=True)
 
 
 def test_an_infinite_number_among_many_columns_is_named():

@@ -295,10 +295,10 @@ def test_screen_readers_get_names_results_and_the_curve_in_words(open_page):
 
     status = page.get_by_role("status").filter(has_text="of 100")
     assert status.get_attribute("aria-live") == "polite"
-    before = texts()
+    start = texts()
     page.get_by_role("spinbutton", name="age in years").fill("89")
     after = texts()
-    assert all(old != new for old, new in zip(before, after, strict=True))
+    assert all(old != new for old, new in zip(start, after, strict=True))
     risk = round(100 * risk_of(model, page, [10.0])[0])
     assert f"by 10 days: about {risk} of 100 such subjects" in after[0]
     assert "Survival curve. This subject:" in after[1]
