@@ -288,7 +288,7 @@ def exported(n_events: int) -> Arrays:
     model = small_model(n_events)
     X = data.table()[:6]
     event = None if n_events == 1 else 2
-    program = export.export_survival(model, TIMES, event=event, inputs="matrix").module()
+    program = export.export_survival(model, TIMES, event=event).module()
     return {
         "program": program(torch.as_tensor(model.preprocess(X), dtype=torch.float64))
         .detach()
