@@ -29,8 +29,8 @@ demo: $(USER)  ## check, fit and compare models on SUPPORT; writes a report and 
 test: $(READY)  ## the tests, without slow ones
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-test-slow: $(READY)  ## tests with a browser, an engine, killed processes, all code of the pages; more random examples
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "slow or hypothesis" --hypothesis-profile thorough
+test-slow: $(READY)  ## tests with a browser, an engine, killed processes, all code of the pages
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
 test-all: test test-slow  ## both
 
