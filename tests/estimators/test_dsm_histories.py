@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from sklearn.model_selection import GroupKFold, cross_val_score
 from torch import nn
 
@@ -159,27 +158,6 @@ def test_searches_and_splits_take_histories():
     assert len(scores) == 2
 
 
-def test_fits_resume_from_a_checkpoint(tmp_path):
-    _, histories, y = cohort()
-    expected = quick(n_members=2).fit(histories, y).predict(histories)
-
-    class StopError(Exception):
-        pass
-
-    from lifemix.training import Callback
-
-    class Interrupt(Callback):
-        def on_epoch_end(self, state):
-            raise StopError
-
-    with pytest.raises(StopError):
-        quick(n_members=2, checkpoint=tmp_path, callbacks=[Interrupt()]).fit(histories, y)
-    assert list(tmp_path.glob("*.pt"))
-    np.testing.assert_array_equal(
-        quick(n_members=2, checkpoint=tmp_path).fit(histories, y).predict(histories), expected
-    )
-
-
 def test_what_a_model_cannot_take_is_refused():
     clinic, histories, y = cohort()
     with pytest.raises(
@@ -209,16 +187,6 @@ def test_what_a_model_cannot_take_is_refused():
         export.export_survival(model, [1.0])
 
 
-def test_the_report_steps_aside_where_it_must(tmp_path):
-    clinic, histories, y = cohort()
-    X = {"clinic": clinic, "visits": histories}
-    model = quick().fit(X, y)
-    text = report.write_report(
-        model, X, y, tmp_path / "report.html", n_bootstrap=2, max_rows=100
-    ).read_text()
-    assert "visits.marker" in text
-
-
 def test_a_recurrent_model_finds_a_trend_that_the_last_visit_hides():
     rng = np.random.default_rng(0)
 
@@ -244,12 +212,3 @@ def test_a_recurrent_model_finds_a_trend_that_the_last_visit_hides():
     blind = auc(y_new, 1 - last.predict_distribution(new.last()).given(2.0).survival(4.0)[:, 0])
     assert found > 0.8
     assert blind < 0.6
-
-
-def test_global_random_numbers_stay_as_they_were():
-    _, histories, y = cohort(60)
-    torch.manual_seed(3)
-    expected = torch.rand(2)
-    torch.manual_seed(3)
-    quick().fit(histories, y)
-    assert (torch.rand(2) == expected).all()
