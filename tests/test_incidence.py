@@ -74,23 +74,14 @@ PRECISIONS = pytest.mark.parametrize(
 
 
 @PRECISIONS
-@pytest.mark.parametrize("location", [-1.0, 1.0])
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("log_precision", [0.0, 1.0])
-def test_interval_from_the_origin(log_precision, family, location, dtype):
+@pytest.mark.parametrize(
+    ("location", "log_precision"), [(-1.0, 0.0), (1.0, 1.0), (-1.0, 1.0), (0.0, -4.0)]
+)
+def test_interval_from_the_origin(location, log_precision, family, dtype):
     expected = integral_over_probability(family, location, log_precision, 1.0)
-    assert log_probability(family, location, log_precision, 0.0, 1.0, dtype) == pytest.approx(
-        expected, abs=1e-4
-    )
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_interval_from_the_origin_of_flat_components(family):
-    expected = integral_over_probability(family, 0.0, -4.0, 1.0)
-    for dtype in (torch.float32, torch.float64):
-        assert log_probability(family, 0.0, -4.0, 0.0, 1.0, dtype) == pytest.approx(
-            expected, abs=1e-4
-        )
+    value = log_probability(family, location, log_precision, 0.0, 1.0, dtype)
+    assert value == pytest.approx(expected, abs=1e-4)
 
 
 @PRECISIONS
@@ -164,13 +155,6 @@ def test_interval_incidence_in_single_precision(shape, low, high, unit):
     np.testing.assert_allclose(
         location.grad.sum().item(), slope, rtol=loose * max(1, shape), atol=1e-3
     )
-
-
-def test_a_component_that_does_not_know_its_quantiles_spoils_no_interval():
-    extreme = PRIMITIVES["gamma"](torch.full((1, 2, 1), -60.0), torch.zeros(1, 2, 1))
-    ends, pair = torch.tensor([0.5, 2.0]), Mixture(torch.zeros(1, 2, 1), extreme)
-    got = log_incidence_between(pair, ends[:1], ends[1:], torch.tensor([1]))
-    assert torch.isfinite(got).all()
 
 
 TIMES = torch.tensor([0.0, 0.05, 0.4, 1.0, 2.5, 30.0], dtype=torch.float64)
@@ -260,14 +244,6 @@ def test_rows_do_not_depend_on_their_batch():
         log_incidence_between(mixtures, *ends, event)[7:8],
         rtol=1e-13,
     )
-
-
-def test_no_rows_have_no_incidences():
-    mixtures, event = random_mixtures(Weibull, 0), torch.ones(0, dtype=torch.int64)
-    times = torch.ones(0, dtype=torch.float64)
-    assert log_incidence_between(mixtures, times, times + 1, event).shape == (0,)
-    assert cumulative_incidences(mixtures, TIMES.expand(0, -1)).shape == (0, 2, len(TIMES))
-    assert means(mixtures).shape == (0,)
 
 
 def test_one_event_is_single_risk():

@@ -6,13 +6,11 @@ import torch
 from torch import nn
 
 from helpers.custom_primitives import Burr, Exponential, Gompertz
-from lifemix import DeepSurvivalMachines, make_target, save
-from lifemix.baselines import DeepSurv
-from lifemix.errors import ModelFileError, SettingError
+from lifemix import DeepSurvivalMachines, make_target
+from lifemix.errors import SettingError
 from lifemix.network import ACTIVATIONS, ActivationModule, Architecture, Layout, resolve_activation
 from lifemix.primitives import PRIMITIVES, Weibull
 from lifemix.primitives.mixture import choose_families
-from lifemix.training.analytic_gradient import AnalyticLoss
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 EVERY = pytest.mark.parametrize("name", ACTIVATIONS)
@@ -80,33 +78,10 @@ def test_modules_are_those_of_torch(name):
     np.testing.assert_array_equal(ActivationModule(name)(x), MODULES[name]()(x))
 
 
-@IN_PLACE
-def test_activations_in_place_take_the_fast_step(name, monkeypatch):
-    steps = []
-    step = AnalyticLoss.with_gradient
-    monkeypatch.setattr(
-        AnalyticLoss, "with_gradient", lambda *arguments: steps.append(1) or step(*arguments)
-    )
-    DeepSurvivalMachines(hidden=(4,), activation=name, shift_activation=name, max_epochs=1).fit(
-        *sample()
-    )
-    assert steps
-
-
 @pytest.mark.parametrize("function", [nn.functional.softplus, nn.Mish(), lambda x: x.clamp(-1, 1)])
 def test_a_function_trains_by_autograd(function):
     model = DeepSurvivalMachines(hidden=(4,), activation=function, max_epochs=2).fit(*sample())
     assert np.isfinite(model.predict(sample()[0])).all()
-
-
-def test_the_function_of_a_name_gives_the_same_fit():
-    by_name, by_function = (
-        DeepSurvivalMachines(hidden=(4,), activation=activation, max_epochs=3)
-        .fit(*sample())
-        .predict(sample()[0])
-        for activation in ("tanh", torch.tanh)
-    )
-    np.testing.assert_allclose(by_function, by_name, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -130,37 +105,6 @@ def test_the_function_of_a_name_gives_the_same_fit():
 def test_what_is_no_activation_is_refused_in_words(choice, message):
     with pytest.raises(SettingError, match=message):
         resolve_activation(choice)
-
-
-def test_a_function_of_the_shifts_cannot_be_saved(tmp_path):
-    model = DeepSurvivalMachines(
-        hidden=(4,), shift_activation=nn.functional.softplus, max_epochs=1
-    ).fit(*sample())
-    with pytest.raises(
-        ModelFileError, match="shift_activation: .* cannot be written without pickle.*use the name"
-    ):
-        save(model, tmp_path / "model.safetensors")
-
-
-def test_baselines_take_every_activation():
-    for name in ACTIVATIONS:
-        model = DeepSurv(hidden=(4,), activation=name, max_epochs=1, random_state=0).fit(*sample())
-        assert np.isfinite(model.predict(sample()[0])).all()
-
-
-@ALL
-@pytest.mark.parametrize("n_events", [1, 3])
-def test_heads_and_bases_have_a_place_for_every_parameter(family, n_events):
-    layout = Architecture(5, (7,), 4, n_events, family).layout
-    n_parameters = len(family.parameter_names())
-    assert layout.shapes["heads"] == (n_events * (1 + n_parameters) * 4, 7)
-    assert layout.shapes["gate_bias"] == (n_events, 4)
-    assert layout.shapes["base"] == (n_events, n_parameters, 4)
-    heads = ["heads", "gate_bias", "base"]
-    if family.fixed_names:
-        heads.append("fixed")
-        assert layout.shapes["fixed"] == (n_events, len(family.fixed_names), 4)
-    assert list(layout.shapes)[-len(heads) :] == heads
 
 
 @ALL

@@ -11,7 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.pipeline import make_pipeline as plain_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from lifemix import (
     DeepSurvivalMachines,
@@ -29,7 +29,6 @@ from lifemix.baselines import CauseSpecific, CoxPH, KaplanMeier, ModelAverage
 from lifemix.errors import SettingError
 from lifemix.export import export_survival
 from lifemix.pipeline import SurvivalPipeline, split_pipeline
-from lifemix.preprocessing import TableData
 from lifemix.scoring import Scorer
 
 TIMES = np.array([0.5, 1.0])
@@ -116,22 +115,6 @@ def test_metrics(fitted):
         metrics.landmark_risk(model, X, Y, [0.2, 0.4], 0.5),
         metrics.landmark_risk(last, x, Y, [0.2, 0.4], 0.5),
     )
-
-
-def test_a_table_that_reads_its_columns_once(fitted):
-    model, _, _ = fitted
-    np.testing.assert_array_equal(
-        metrics.predicted_risk(model, TableData(X), TIMES, 1, 1),
-        metrics.predicted_risk(model, X, TIMES, 1, 1),
-    )
-
-
-def test_doctor(fitted):
-    model, last, x = fitted
-    late = 3 * TIME, Y["event"]
-    findings = report.check_model(model, X, late)
-    assert findings == report.check_model(last, x, late)
-    assert "calibration" in {finding.code for finding in findings}
 
 
 @pytest.mark.parametrize("fitted", ["network", "search for a pipeline", "fleet"], indirect=True)
@@ -289,13 +272,6 @@ def test_names_of_columns_pass_through():
     )
     columns.set_output(transform="pandas").fit(X, Y)
     np.testing.assert_array_equal(columns.predict(swapped), columns.predict(X))
-
-
-def test_sparse_output_of_an_encoder():
-    groups = X.assign(group=np.where(X["age"] > 0, "old", "young"))
-    pipeline = plain_pipeline(OneHotEncoder(), CoxPH(penalty=1.0)).fit(groups[["group"]], Y)
-    values = metrics.evaluate(pipeline, Y, groups[["group"]], Y, TIMES)
-    assert values.loc[values["metric"] == "auc", "value"].min() > 0.6
 
 
 MIXTURES = {

@@ -129,16 +129,6 @@ def test_other_forms_of_batches_come_back_as_they_are(path, table, whole):
         pd.testing.assert_frame_equal(one, expected, **ALIKE, check_dtype=False)
 
 
-def test_polars_takes_it_in_a_lazy_query(path, table, whole):
-    polars = pytest.importorskip("polars")
-    score = Scorer(path, TIMES)
-    schema = dict.fromkeys(score.columns, polars.Float64)
-    query = polars.from_pandas(table).lazy().map_batches(score, schema=schema)
-    found = query.filter(polars.col("survival_1") < 0.5).collect().to_pandas()
-    expected = whole[whole["survival_1"] < 0.5].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, expected, **ALIKE)
-
-
 def test_batches_of_duckdb(path, table, whole):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     pa = pytest.importorskip("pyarrow")
@@ -160,11 +150,6 @@ def test_from_a_path_it_is_small_and_reads_the_file_once(path, table, whole, mon
     for _ in range(3):  # as a worker does with every task
         pd.testing.assert_frame_equal(pickle.loads(data)(table[:5]), whole[:5], **ALIKE)
     assert reads == [str(path)]
-
-
-def test_from_a_model_the_model_goes_along(path, table, whole):
-    score = pickle.loads(pickle.dumps(Scorer(load(path), TIMES)))
-    pd.testing.assert_frame_equal(score(table), whole)
 
 
 def test_a_file_that_has_changed_is_refused(path, table, tmp_path):

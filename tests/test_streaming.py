@@ -15,7 +15,6 @@ from helpers.disk_tables import COVARIATES, make_table, write_shards
 from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, table_files
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.preparation import TrainingSet, prepare, prepare_source
-from lifemix.preprocessing import TabularPreprocessor
 from lifemix.streaming import TableSource, evaluate, write_predictions
 from lifemix.training import Callback
 
@@ -148,11 +147,6 @@ def test_folder_names_make_a_column(table, tmp_path):
     assert X["year"].value_counts().to_dict() == {2020.0: 600, 2021.0: 600}
 
 
-def test_row_names_of_pandas_are_no_column(table, tmp_path):
-    table.iloc[[3, 1, 2]].to_parquet(tmp_path / "t.parquet")
-    assert TableSource(tmp_path / "t.parquet", **ROLES).columns == COVARIATES
-
-
 def test_event_labels_weights_and_incomplete_rows(table, tmp_path):
     words = table.assign(event=np.where(table["event"] == 1, "dead", "alive"))
     words.loc[5, "time"], words.loc[6, "event"], words.loc[7, "weight"] = np.nan, None, 0.0
@@ -238,12 +232,6 @@ def test_rows_are_shuffled_and_subjects_are_held_out_together(table, folder):
     train, held_out = position[:n_train], position[n_train:]
     assert 0.1 * len(table) < len(held_out) < 0.2 * len(table)
     assert not set(table["patient"].iloc[train]) & set(table["patient"].iloc[held_out])
-
-
-def test_buckets_hold_every_row_once(source, monkeypatch):
-    expected, _ = matrix_of_fit(source)
-    monkeypatch.setattr(mapped_matrix, "_BUCKET_BYTES", 2**12)
-    assert np.array_equal(matrix_of_fit(source)[0], expected)
 
 
 def test_the_matrix_is_deleted_however_the_fit_ends(source, tmp_path, monkeypatch):
@@ -464,17 +452,6 @@ def test_start_stop_rows_that_do_not_follow_are_refused(tmp_path, column, factor
 def test_options_that_need_the_table_in_memory_are_refused(source, options, message):
     with pytest.raises(InputError, match=message):
         DeepSurvivalMachines(max_epochs=0, **options).fit(source)
-
-
-def test_a_preprocessor_of_the_user(source):
-    preprocessor = TabularPreprocessor(numbers="piecewise", bins=4)
-    model = DeepSurvivalMachines(
-        max_epochs=1,
-        **SMALL | {"n_members": 2},
-        preprocessor=preprocessor,
-    ).fit(source)
-    assert model.preprocessor_.columns_[0].knots is not None
-    assert len(model.network_.parameters) == 2
 
 
 def test_outcomes_beside_a_source_are_refused(table, source, folder):
