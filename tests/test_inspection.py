@@ -126,7 +126,7 @@ def from_plain_target(model):
     methods["__init__"] = base.__init__
     methods["__module__"] = __name__
     name = f"{base.__name__}FromPlainTarget"
-    globals()[name] = type(name, (base,), methods)  # found by pickle
+    globals()[name] = type(name, (base,), methods)  # for pickle
     return globals()[name](**model.get_params(deep=False))
 
 
@@ -194,11 +194,24 @@ def skipped(estimator):
     return reasons | {check.replace("dense", "sparse"): reason for check, reason in reasons.items()}
 
 
-@parametrize_with_checks(
-    [from_plain_target(model) for model in CHECKED], expected_failed_checks=skipped
-)
-@pytest.mark.filterwarnings(
+def over_checks(models):
+    estimators = [from_plain_target(model) for model in models]
+    return parametrize_with_checks(estimators, expected_failed_checks=skipped)
+
+
+ignore_warnings = pytest.mark.filterwarnings(
     "ignore::lifemix.errors.LifemixWarning", "ignore::sklearn.exceptions.SkipTestWarning"
 )
+
+
+@ignore_warnings
+@over_checks(CHECKED[:2])
 def test_scikit_learn_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@ignore_warnings
+@over_checks(CHECKED[2:])
+def test_scikit_learn_estimator_checks_of_other_models(estimator, check):
     check(estimator)
