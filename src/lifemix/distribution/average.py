@@ -65,7 +65,7 @@ class AverageDistribution(SurvivalDistribution):
         return self._distributions[0].n_events
 
     def _net(self, event: int) -> Self:
-        nets = [distribution.net(event) for distribution in self._distributions]
+        nets = [distribution.net(event) for distribution in self._conditional()]
         log_weights = self._log_weights
         if self._survived_to is not None:
             # so that the weights given net survival are those given joint survival
