@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.custom_primitives import members
@@ -87,7 +87,6 @@ def test_single_risk_terms_are_the_definitions(family):
 
 @ALL
 @given(seed=st.integers(0, 1000), truncated=st.booleans())
-@settings(max_examples=30, deadline=None)
 def test_exact_is_never_below_elbo(family, seed, truncated):
     y = every_kind(events=1, seed=seed)
     if not truncated:
@@ -290,7 +289,6 @@ def test_unknown_objective_is_refused():
 
 @LOG_LOCATION_SCALE
 @BOTH
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     log10_t=st.floats(-12, 12),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix.partial_likelihood import (
@@ -24,7 +24,6 @@ def problems(draw):
     return rng.normal(size=(n, 2)), time, event, entry, rng.uniform(0.2, 3, n), rng.normal(size=2)
 
 
-@settings(deadline=None)
 @given(problems())
 def test_likelihood_is_the_one_written_out_row_by_row(problem):
     x, time, event, entry, weight, beta = problem
@@ -42,7 +41,6 @@ def test_likelihood_is_the_one_written_out_row_by_row(problem):
         assert log_likelihood(beta, x, weight, sets, terms)[0] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(problems(), st.sampled_from(["breslow", "efron"]))
 def test_gradient_and_information_are_the_derivatives(problem, ties):
     x, time, event, entry, weight, beta = problem

@@ -34,7 +34,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(value=VALUES)
 def test_values_come_back(value):
     encoder = _Encoder()
