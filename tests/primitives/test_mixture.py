@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 
 from helpers.custom_primitives import members
-from helpers.primitive_references import ALL, locations, log_precisions, make, number, times
-from lifemix import DeepSurvivalMachines, load, make_target, save
+from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import SettingError
-from lifemix.export import export_survival
-from lifemix.primitives import PRIMITIVES, Mixture, Primitive
+from lifemix.primitives import PRIMITIVES
 from lifemix.primitives.cure import Never
-from lifemix.primitives.mixture import Mixed, choose_families, mixed
+from lifemix.primitives.mixture import choose_families, mixed
 
 BUILT_IN = [family for family in PRIMITIVES.values() if family.__module__.startswith("lifemix.")]
 TIMES = torch.tensor([1e-3, 0.5, 2.0, 30.0], dtype=torch.float64)[:, None]
@@ -22,11 +19,11 @@ LEVELS = torch.log(torch.tensor([0.99, 0.5, 0.1], dtype=torch.float64))[:, None]
 def every_family():
     """Return one component of each built-in family, joined, and the same apart."""
     families = (*BUILT_IN, Never)
-    place, log_precision = (
+    location, log_precision = (
         torch.full((len(families),), value, dtype=torch.float64) for value in (0.4, 0.3)
     )
-    apart = [members(family, place, log_precision) for family in BUILT_IN] + [
-        Never(torch.zeros_like(place))
+    apart = [members(family, location, log_precision) for family in BUILT_IN] + [
+        Never(torch.zeros_like(location))
     ]
     return mixed(families).join(apart, torch.arange(len(families))), apart
 
@@ -44,11 +41,10 @@ FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf"), (TIMES,)) | {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_of_a_component_is_its_familys(name):
     together, apart = every_family()
-    found = getattr(together, name)(*FUNCTIONS[name])
-    for place, member in enumerate(apart):
-        expected = getattr(member, name)(*FUNCTIONS[name])
-        expected = expected.expand(*found.shape[:-1], len(apart))
-        torch.testing.assert_close(found[..., place], expected[..., place], rtol=1e-11, atol=0)
+    values = getattr(together, name)(*FUNCTIONS[name])
+    for i, member in enumerate(apart):
+        expected = getattr(member, name)(*FUNCTIONS[name]).expand(*values.shape[:-1], len(apart))
+        torch.testing.assert_close(values[..., i], expected[..., i], rtol=1e-11, atol=0)
 
 
 def test_what_is_gathered_moved_and_rescaled_keeps_its_family():
@@ -59,10 +55,10 @@ def test_what_is_gathered_moved_and_rescaled_keeps_its_family():
         .displaced(torch.full((len(apart),), 0.2).double())
         .map(lambda values: values[order])
     )
-    for place, kind in enumerate(order.tolist()):
+    for i, kind in enumerate(order.tolist()):
         alone = apart[kind].rescaled(0.7).displaced(torch.full((len(apart),), 0.2).double())
         torch.testing.assert_close(
-            moved.log_survival(TIMES)[:, place], alone.log_survival(TIMES)[:, kind]
+            moved.log_survival(TIMES)[:, i], alone.log_survival(TIMES)[:, kind]
         )
 
 
@@ -116,77 +112,3 @@ def sample(n_events=1, n=160, seed=0):
     return X, make_target(
         rng.weibull(1.4, n) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, n)
     )
-
-
-def model(primitive, **settings):
-    usual = {"hidden": (6,), "k": 2, "max_epochs": 3, "learning_rate": 0.02, "batch_size": 40}
-    return DeepSurvivalMachines(primitive, **(usual | settings))
-
-
-CASES = {
-    "list": (["weibull", "lognormal"], 1, False),
-    "counts": ({"spline": 1, "weibull": 2, PRIMITIVES["burr"]: 1}, 2, False),
-    "by event": ({1: {"weibull": 4}, 2: ["gompertz", "spline"]}, 2, False),
-    "cure": ("weibull", 1, True),
-    "cure by event": ({1: {"lognormal": 4}, 2: ["gamma", "gompertz"]}, 2, True),
-}
-
-
-@pytest.mark.parametrize(("primitive", "n_events", "cure"), CASES.values(), ids=CASES.keys())
-def test_fits_predicts_is_saved_and_exported(primitive, n_events, cure, tmp_path):
-    X, y = sample(n_events)
-    fitted = model(primitive, cure=cure, n_members=2).fit(X, y)
-    times = np.array([0.0, 0.5, 4.0, 15.0, 60.0])
-    distribution = fitted.predict_distribution(X)
-    survival = fitted.predict_survival_function(X, times)
-    incidences = sum(
-        fitted.predict_cumulative_incidence(X, times, event) for event in range(1, n_events + 1)
-    )
-    np.testing.assert_allclose(incidences + survival, 1, atol=1e-8)
-    assert isinstance(distribution.net(1).components, Mixed)
-    np.testing.assert_allclose(distribution.net(1).weights.sum(1), 1, rtol=1e-12)
-    quantile = distribution.quantile(0.2)[:, 0]
-    np.testing.assert_allclose(
-        distribution.survival(quantile)[np.diag_indices(len(X))], 0.8, rtol=1e-9
-    )
-    assert np.isfinite(fitted.log_likelihood(X, y))
-    save(fitted, tmp_path / "model.safetensors")
-    again = load(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(again.predict_survival_function(X, times), survival)
-    found = export_survival(fitted, times, event=n_events).module()(torch.as_tensor(X[:40]))
-    expected = fitted.predict_cumulative_incidence(X[:40], times, n_events)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_the_families_of_each_event_type_are_those_asked_for():
-    X, y = sample(2)
-    fitted = model({1: {"weibull": 2}, 2: ["lognormal", "spline"]}, k=1).fit(X, y)
-    components, weights = (
-        getattr(fitted.predict_distribution(X).net(2), name) for name in ("components", "weights")
-    )
-    assert [components.families[int(kind)].name for kind in components.kind[0]] == [
-        "lognormal",
-        "spline",
-    ]
-    first = fitted.predict_distribution(X).net(1)
-    assert [first.components.families[int(kind)].name for kind in first.components.kind[0]] == [
-        "weibull",
-        "weibull",
-    ]
-    assert (first.weights > 0).all()
-    assert (weights > 0).all()
-
-
-def test_mixed_is_no_primitive_by_name():
-    assert not any(issubclass(family, (Mixed, Never)) for family in PRIMITIVES.values())
-    assert issubclass(Mixed, Primitive)
-
-
-@ALL
-@given(location=locations, log_precision=log_precisions, t=times)
-def test_mixture_of_one_component_is_the_primitive(family, location, log_precision, t):
-    p = make(family, [location], [log_precision])
-    mixture = Mixture(torch.zeros(1, dtype=torch.float64), p)
-    for name in ("log_pdf", "log_survival", "log_cdf"):
-        expected = getattr(p, name)(number([t]))[0]
-        np.testing.assert_allclose(getattr(mixture, name)(number(t)), expected, rtol=1e-12)
