@@ -29,6 +29,7 @@ from lifemix.baselines import CauseSpecific, CoxPH, KaplanMeier, ModelAverage
 from lifemix.errors import SettingError
 from lifemix.export import export_survival
 from lifemix.pipeline import SurvivalPipeline, split_pipeline
+from lifemix.preprocessing import TableData
 from lifemix.scoring import Scorer
 
 TIMES = np.array([0.5, 1.0])
@@ -103,7 +104,8 @@ def test_metrics(fitted):
         metrics.evaluate(model, Y, X, Y, TIMES), metrics.evaluate(last, Y, x, Y, TIMES)
     )
     np.testing.assert_array_equal(
-        metrics.predicted_risk(model, X, TIMES, 1, 1), metrics.predicted_risk(last, x, TIMES, 1, 1)
+        metrics.predicted_risk(model, TableData(X), TIMES, 1, 1),
+        metrics.predicted_risk(last, x, TIMES, 1, 1),
     )
     np.testing.assert_array_equal(
         metrics.predicted_risks(model, X, TIMES, 1), metrics.predicted_risks(last, x, TIMES, 1)

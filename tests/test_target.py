@@ -237,11 +237,13 @@ def test_groups_become_subjects_if_they_keep_subjects_together():
             target.grouped(groups)
 
 
+# NumPy drops NUL characters at the end of a text.
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5)
 LABELS = st.sampled_from(
     [
         st.integers(-(2**63), 2**63 - 1),
-        st.text(max_size=5),
-        st.tuples(st.integers(0, 3), st.text(max_size=2)),
+        TEXT,
+        st.tuples(st.integers(0, 3), TEXT),
     ]
 )
 LISTS = LABELS.flatmap(lambda label: st.lists(label, min_size=1, max_size=20))
