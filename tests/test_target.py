@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lifemix import make_target
 from lifemix.errors import LifemixWarning, SettingError, TargetError
-from lifemix.target import Target, as_target, event_names, subject_codes
+from lifemix.target import Target, as_target, event_names, names_of_labels, subject_codes
 
 TIME = np.array([1.0, 2.5, 4.0])
 EVENT = np.array([1, 0, 2])
@@ -309,7 +309,10 @@ def test_what_names_no_subject_is_refused(values, message):
 @pytest.mark.parametrize("names", [{2: "b", 1: "a"}, ["a", "b"], ("a", "b")])
 def test_names_of_events(names):
     assert event_names(names, 2) == ("a", "b")
-    assert event_names(None, 1) == ("event",)
+    assert (
+        event_names(None, 1) == names_of_labels(["2"]) == names_of_labels(["Event"]) == ("event",)
+    )
+    assert names_of_labels(["relapse", "2"]) == ("relapse", "event 2")
     assert event_names(None, 3) == ("event 1", "event 2", "event 3")
 
 

@@ -212,3 +212,12 @@ def test_a_recurrent_model_finds_a_trend_that_the_last_visit_hides():
     blind = auc(y_new, 1 - last.predict_distribution(new.last()).given(2.0).survival(4.0)[:, 0])
     assert found > 0.8
     assert blind < 0.6
+
+
+@pytest.mark.automatic
+def test_encoders_have_few_members_each_trained_alone():
+    _, histories, y = cohort(60)
+    encoder = encoders.Recurrent(hidden=2)
+    model = DeepSurvivalMachines(encoder=encoder, max_epochs=1).fit(histories, y)
+    assert len(model.network_.members()) == model.settings_["n_members"] == 8
+    assert "few because each encoder trains alone" in repr(model)

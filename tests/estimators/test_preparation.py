@@ -97,6 +97,8 @@ def test_rounding_of_competing_risks_is_used_on_request():
         DeepSurvivalMachines(**SMALL, rounding=rounding).fit(X, causes) for rounding in (None, 1.0)
     )
     assert automatic.settings_["rounding"] == 0
+    with pytest.raises(SettingError, match="rounding must be at most the last time, 8; got 9"):
+        DeepSurvivalMachines(**SMALL, rounding=9.0).fit(X, causes)
     assert requested.history_[0]["train_loss"] != automatic.history_[0]["train_loss"]
 
 
