@@ -17,15 +17,15 @@ LEVELS = torch.log(torch.tensor([0.99, 0.5, 0.1], dtype=torch.float64))[:, None]
 
 
 def every_family():
-    """Return one component of each built-in family, joined, and the same apart."""
+    """Return one component of each built-in family, joined, and the same separately."""
     families = (*BUILT_IN, Never)
     location, log_precision = (
         torch.full((len(families),), value, dtype=torch.float64) for value in (0.4, 0.3)
     )
-    apart = [members(family, location, log_precision) for family in BUILT_IN] + [
+    separate = [members(family, location, log_precision) for family in BUILT_IN] + [
         Never(torch.zeros_like(location))
     ]
-    return mixed(families).join(apart, torch.arange(len(families))), apart
+    return mixed(families).join(separate, torch.arange(len(families))), separate
 
 
 FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf"), (TIMES,)) | {
@@ -40,37 +40,41 @@ FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf"), (TIMES,)) | {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_of_a_component_is_its_familys(name):
-    together, apart = every_family()
-    values = getattr(together, name)(*FUNCTIONS[name])
-    for i, member in enumerate(apart):
-        expected = getattr(member, name)(*FUNCTIONS[name]).expand(*values.shape[:-1], len(apart))
+    joined, separate = every_family()
+    values = getattr(joined, name)(*FUNCTIONS[name])
+    for i, member in enumerate(separate):
+        expected = getattr(member, name)(*FUNCTIONS[name]).expand(*values.shape[:-1], len(separate))
         torch.testing.assert_close(values[..., i], expected[..., i], rtol=1e-11, atol=0)
 
 
 def test_what_is_gathered_moved_and_rescaled_keeps_its_family():
-    together, apart = every_family()
+    joined, separate = every_family()
     order = torch.tensor([3, 0, 5, 5])
     moved = (
-        together.rescaled(0.7)
-        .displaced(torch.full((len(apart),), 0.2).double())
+        joined.rescaled(0.7)
+        .displaced(torch.full((len(separate),), 0.2).double())
         .map(lambda values: values[order])
     )
     for i, kind in enumerate(order.tolist()):
-        alone = apart[kind].rescaled(0.7).displaced(torch.full((len(apart),), 0.2).double())
+        alone = separate[kind].rescaled(0.7).displaced(torch.full((len(separate),), 0.2).double())
         torch.testing.assert_close(
             moved.log_survival(TIMES)[:, i], alone.log_survival(TIMES)[:, kind]
         )
 
 
 def test_gradients_are_those_of_the_families():
-    together, apart = every_family()
-    leaves = [parameter.clone().requires_grad_() for parameter in together.parameters]
-    type(together)(*leaves).log_survival(TIMES).sum().backward()
+    joined, separate = every_family()
+    leaves = [parameter.clone().requires_grad_() for parameter in joined.parameters]
+    type(joined)(*leaves).log_survival(TIMES).sum().backward()
     assert all(torch.isfinite(leaf.grad).all() for leaf in leaves if leaf.grad is not None)
     weibull = BUILT_IN.index(PRIMITIVES["weibull"])
-    own = [parameter.clone().requires_grad_() for parameter in apart[weibull].parameters]
-    PRIMITIVES["weibull"](*own).log_survival(TIMES)[:, weibull].sum().backward()
-    for at, leaf in zip(type(together).parameter_index(PRIMITIVES["weibull"]), own, strict=True):
+    separate_leaves = [
+        parameter.clone().requires_grad_() for parameter in separate[weibull].parameters
+    ]
+    PRIMITIVES["weibull"](*separate_leaves).log_survival(TIMES)[:, weibull].sum().backward()
+    for at, leaf in zip(
+        type(joined).parameter_index(PRIMITIVES["weibull"]), separate_leaves, strict=True
+    ):
         torch.testing.assert_close(leaves[at].grad[weibull], leaf.grad[weibull])
 
 

@@ -23,7 +23,7 @@ from lifemix.estimators.settings import choose_device
 from lifemix.training import Fleet, autograd
 
 # Each makes the host wait for the device: it needs a number, or a size that depends on numbers.
-ASKING = (
+WAITING = (
     "_local_scalar_dense",
     "item",
     "is_nonzero",
@@ -42,16 +42,16 @@ class Watch(TorchDispatchMode):
 
     def __init__(self, device):
         super().__init__()
-        self.device, self.asked, self.strangers, self.calls = device, Counter(), Counter(), 0
+        self.device, self.waits, self.foreign, self.calls = device, Counter(), Counter(), 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func._schema.name.removeprefix("aten::")
         self.calls += 1
-        if name in ASKING:
-            self.asked[name] += 1
+        if name in WAITING:
+            self.waits[name] += 1
         tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         if any(tensor.device != self.device for tensor in tensors):
-            self.strangers[name] += 1
+            self.foreign[name] += 1
         return func(*args, **(kwargs or {}))
 
 
@@ -67,18 +67,18 @@ def targets(time):
     rng = np.random.default_rng(1)
     upper = np.where(rng.random(N) < 0.3, 1.5 * time, np.nan)
     entry = np.where(rng.random(N) < 0.4, 0.3 * time, 0.0)
-    one, two = (
+    single, pair = (
         np.where(np.isnan(upper), rng.integers(0, n + 1, N), rng.integers(1, n + 1, N))
         for n in (1, 2)
     )
     early = np.where(np.arange(N) < 20, 0.0, time)
-    before = np.where(np.arange(N) < 20, 0.5, upper)
+    interval_end = np.where(np.arange(N) < 20, 0.5, upper)
     return {
         "plain": make_target(time, rng.integers(0, 2, N)),
         "competing": make_target(time, rng.integers(0, 3, N)),
-        "odd": make_target(time, one, entry=entry, upper=upper),
-        "from origin": make_target(early, np.maximum(one, early == 0), upper=before),
-        "odd competing": make_target(time, two, entry=entry, upper=upper),
+        "odd": make_target(time, single, entry=entry, upper=upper),
+        "from origin": make_target(early, np.maximum(single, early == 0), upper=interval_end),
+        "odd competing": make_target(time, pair, entry=entry, upper=upper),
     }
 
 
@@ -117,7 +117,7 @@ WITHOUT_WAITING = [case for case, (rows, _) in CASES.items() if rows != "odd com
 
 def fleet_of(table, case, **options):
     X, time = table
-    rows, own = CASES[case]
+    rows, changes = CASES[case]
     settings = {
         "hidden": (5,),
         "k": 2,
@@ -126,7 +126,7 @@ def fleet_of(table, case, **options):
         "learning_rate": 0.01,
         "n_members": 1,
     }
-    settings |= {"dropout": 0.0} | own | options
+    settings |= {"dropout": 0.0} | changes | options
     if "encoder" in settings:
         settings["encoder"] = settings["encoder"]()
     training_table = TrainingSet(X, targets(time)[rows])
@@ -136,24 +136,24 @@ def fleet_of(table, case, **options):
 def first_step(fleet):
     """Let a fleet run an epoch; return what its first step was given, and what all of them were."""
     steps, step = [], fleet.step
-    fleet.step = lambda *given: steps.append(given) or step(*given)
+    fleet.step = lambda *arguments: steps.append(arguments) or step(*arguments)
     fleet.run_epoch()
     fleet.step = step
     return steps
 
 
-def elsewhere(thing, device=META):
+def elsewhere(value, device=META):
     """Return tensors, however nested, on another device."""
-    if isinstance(thing, Tensor):
-        return thing.to(device)
-    if is_dataclass(thing) and not isinstance(thing, type):
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if is_dataclass(value) and not isinstance(value, type):
         moved = {
-            field.name: elsewhere(getattr(thing, field.name), device) for field in fields(thing)
+            field.name: elsewhere(getattr(value, field.name), device) for field in fields(value)
         }
-        return replace(thing, **moved)
-    if isinstance(thing, (list, tuple)):
-        return type(thing)(elsewhere(part, device) for part in thing)
-    return thing
+        return replace(value, **moved)
+    if isinstance(value, (list, tuple)):
+        return type(value)(elsewhere(item, device) for item in value)
+    return value
 
 
 @pytest.mark.parametrize("case", WITHOUT_WAITING)
@@ -163,50 +163,50 @@ def test_no_step_makes_the_host_wait(table, case, monkeypatch):
     fleet = fleet_of(table, case)
     step = fleet.step
 
-    def watched(*given):
+    def watched(*arguments):
         with watch:
-            return step(*given)
+            return step(*arguments)
 
     fleet.step = watched
     fleet.run_epoch()
     assert watch.calls > 30
-    assert not watch.asked
+    assert not watch.waits
 
 
 def test_the_watch_sees_what_makes_the_host_wait(table):
     fleet = fleet_of(table, "analytic", max_epochs=2)
-    given = first_step(fleet)[0]
+    arguments = first_step(fleet)[0]
     with Watch(torch.device("cpu")) as watch:
-        fleet.step(*given)
-    assert watch.asked == {
+        fleet.step(*arguments)
+    assert watch.waits == {
         "_local_scalar_dense": 1
     }  # the norm of the gradient, for which the CPU need not wait
 
 
 @pytest.mark.parametrize("case", WITHOUT_WAITING)
 def test_a_step_computes_on_the_device_of_its_data(table, case):
-    here = fleet_of(table, case)
-    given = elsewhere(first_step(here)[0])
-    there = Fleet(here.architecture, here.data.to(META), here.jobs, here.config)
-    if here.architecture.module is not None:
-        here.architecture.module.to(META)
-    there.loss.with_gradient(
-        there.parameters, there.gradient, there.settings, *given[:3]
+    host = fleet_of(table, case)
+    arguments = elsewhere(first_step(host)[0])
+    remote = Fleet(host.architecture, host.data.to(META), host.jobs, host.config)
+    if host.architecture.module is not None:
+        host.architecture.module.to(META)
+    remote.loss.with_gradient(
+        remote.parameters, remote.gradient, remote.settings, *arguments[:3]
     )  # copies constants
     with Watch(META) as watch:
-        loss = there.step(*given)
+        loss = remote.step(*arguments)
     assert loss.device == META
-    assert set(watch.strangers) <= ({"_to_copy"} if case == "families" else set())
-    assert not watch.asked
+    assert set(watch.foreign) <= ({"_to_copy"} if case == "families" else set())
+    assert not watch.waits
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_without_waiting_a_fit_is_the_same(table, case, monkeypatch):
     plain = fleet_of(table, case, dropout=0.0).train()
     monkeypatch.setattr(autograd, "HOSTS", set())
-    other = fleet_of(table, case, dropout=0.0).train()
-    for one, two in zip(plain, other, strict=True):
-        assert torch.equal(one.parameters, two.parameters)
+    device_fits = fleet_of(table, case, dropout=0.0).train()
+    for expected, fit in zip(plain, device_fits, strict=True):
+        assert torch.equal(fit.parameters, expected.parameters)
 
 
 def test_a_gradient_beyond_the_limit_or_not_finite_is_treated_alike(table, monkeypatch):
@@ -219,17 +219,17 @@ def test_a_gradient_beyond_the_limit_or_not_finite_is_treated_alike(table, monke
         gradient.clip_norms_(10.0)
         return gradient.flat
 
-    here, there = clipped({"cpu"}), clipped(set())
-    assert torch.equal(here, there)
-    assert bool(torch.isfinite(here).all())
+    host, remote = clipped({"cpu"}), clipped(set())
+    assert torch.equal(host, remote)
+    assert bool(torch.isfinite(host).all())
 
 
 def test_a_fitted_network_is_computed_on_its_device(table):
     X, time = table
     for case in ("analytic", "families", "encoder"):
-        rows, own = CASES[case]
-        own = own | ({"encoder": encoder()} if case == "encoder" else {})
-        model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **own).fit(
+        rows, changes = CASES[case]
+        changes = changes | ({"encoder": encoder()} if case == "encoder" else {})
+        model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **changes).fit(
             X, targets(time)[rows]
         )
         network = model.network_
@@ -240,9 +240,9 @@ def test_a_fitted_network_is_computed_on_its_device(table):
             architecture.mixtures(parameters, x)  # copies constants
             state = architecture.module_state()
             with Watch(META) as watch:
-                found = architecture.mixtures(parameters, x)
-            assert found.log_weights.device == META
-            assert set(watch.strangers) <= (
+                mixtures = architecture.mixtures(parameters, x)
+            assert mixtures.log_weights.device == META
+            assert set(watch.foreign) <= (
                 {"_to_copy"} if state or case == "families" else set()
             )  # the state of a module and the positions of absent components are copied
 

@@ -69,11 +69,11 @@ def test_two_processes_take_the_steps_of_one_and_report_a_lost_one(tmp_path):
         str(tmp_path / "state"),
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.returncode != 0
-    assert "LostRankError: another process of this fit has ended" in done.stderr
+    assert process.returncode != 0
+    assert "LostRankError: another process of this fit has ended" in process.stderr
     assert len(list((tmp_path / "state").glob("*.pt"))) == 1  # after one epoch
 
     single = DeepSurvivalMachines(**SETTINGS).fit(TableSource(folder, **ROLES))

@@ -17,9 +17,9 @@ WEIBULL = Architecture(5, (8,), 3, 1, "weibull")
 def test_a_model_in_a_fleet_equals_the_model_alone(kind, n_events):
     architecture = Architecture(5, (8,), 3, n_events, "weibull")
     config = TrainConfig(batch_size=32, max_epochs=12, patience=3)
-    together = make_fleet(architecture, DIFFERENT_JOBS, config, kind)
-    for job, fit in zip(together.jobs, together.train(), strict=True):
-        (alone,) = Fleet(architecture, together.data, [job], config).train()
+    trained = make_fleet(architecture, DIFFERENT_JOBS, config, kind)
+    for job, fit in zip(trained.jobs, trained.train(), strict=True):
+        (alone,) = Fleet(architecture, trained.data, [job], config).train()
         assert alone.best_epoch == fit.best_epoch
         np.testing.assert_allclose(fit.parameters, alone.parameters, atol=2e-4)
         np.testing.assert_allclose(fit.validation_loss, alone.validation_loss, rtol=1e-4)

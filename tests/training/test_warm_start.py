@@ -52,10 +52,10 @@ def test_an_event_of_another_type_at_the_origin_says_nothing(primitive):
     time, event = rng.weibull(1.3, N) + 0.05, rng.integers(0, 2, N)
     y = make_target(np.r_[time, 0.0], np.r_[event, 2], entry=np.r_[time / 2, 0.0])
     with_row = warm_start(PRIMITIVES[primitive], observe(y), 2)
-    without = warm_start(
+    reduced = warm_start(
         PRIMITIVES[primitive], observe(make_target(time, event, entry=time / 2)), 1
     )
-    np.testing.assert_allclose(with_row[0], without[0], rtol=1e-5)
+    np.testing.assert_allclose(with_row[0], reduced[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "spline"])

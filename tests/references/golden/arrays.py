@@ -20,8 +20,8 @@ def as_arrays(value: Any, name: str) -> Arrays:
         parts = {str(column): value[column].to_numpy() for column in value}
     elif is_dataclass(value):
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-    elif isinstance(value, tuple | list) and any(np.ndim(part) for part in value):
-        parts = {str(position): part for position, part in enumerate(value)}
+    elif isinstance(value, tuple | list) and any(np.ndim(item) for item in value):
+        parts = {str(position): item for position, item in enumerate(value)}
     else:
         array = np.asarray(value)
         if array.dtype.names:
@@ -29,9 +29,9 @@ def as_arrays(value: Any, name: str) -> Arrays:
         else:
             return {name: array.astype(str) if array.dtype == object else array}
     return {
-        key: array
-        for part in parts
-        for key, array in as_arrays(parts[part], f"{name} {part}").items()
+        array_name: array
+        for key, item in parts.items()
+        for array_name, array in as_arrays(item, f"{name} {key}").items()
     }
 
 

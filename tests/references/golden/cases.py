@@ -123,13 +123,13 @@ def training_arrays(model: Any, sample: Sample) -> Arrays:
     }
 
 
-def round_trip(model: Any, X: Any, before: Arrays, **options: Any) -> Arrays:
+def round_trip(model: Any, X: Any, expected: Arrays, **options: Any) -> Arrays:
     """Return the largest change of a prediction after saving and loading, which should be 0."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         save(model, path)
         after = predictions(load(path, **options), X)
-    return {ROUND_TRIP: np.array(max(differences(before, after).values(), default=0.0))}
+    return {ROUND_TRIP: np.array(max(differences(expected, after).values(), default=0.0))}
 
 
 def fitted(model: Any, sample: Sample, score: bool = True, **load_options: Any) -> Arrays:
@@ -177,11 +177,11 @@ def family(primitive: Any, kind: str) -> Arrays:
 
 def with_settings(sample: Callable[[], Sample], settings: dict[str, Any]) -> Arrays:
     """Fit a model whose settings differ from those of the other cases; ``score`` needs plain rows."""
-    made = sample()
-    return fitted(dsm(**settings), made, score=not {"entry", "upper"} & set(made.y.dtype.names))
+    rows = sample()
+    return fitted(dsm(**settings), rows, score=not {"entry", "upper"} & set(rows.y.dtype.names))
 
 
-def own_encoder() -> Arrays:
+def user_encoder() -> Arrays:
     """Fit a module of the user's."""
     torch.manual_seed(0)
 
@@ -238,7 +238,7 @@ def array_histories() -> Arrays:
 def stored(name: str) -> Arrays:
     """Return the arrays of a case of ``references/predictions``."""
     return {
-        part: np.asarray(values) for part, values in stored_predictions.predictions(name).items()
+        array: np.asarray(values) for array, values in stored_predictions.predictions(name).items()
     }
 
 
@@ -304,29 +304,31 @@ def life_mix(sample: Callable[[], Sample]) -> Arrays:
     """Fit LifeMix of three parts."""
     trees = baselines.GradientBoosting(n_intervals=6, max_iter=10, min_samples_leaf=20)
     cox = baselines.CoxPH(penalty=1.0)
-    made = sample()
-    several = made.y["event"].max() > 1
+    rows = sample()
+    is_competing = rows.y["event"].max() > 1
     parts = {
         "networks": dsm(),
         "trees": trees,
-        "cox": baselines.CauseSpecific(cox) if several else cox,
+        "cox": baselines.CauseSpecific(cox) if is_competing else cox,
     }
     model = LifeMix(parts, n_folds=2)
-    arrays = fitted(model, made)
+    arrays = fitted(model, rows)
     return arrays | {"shares": model.shares_, "parts": np.array(model.part_names_, dtype=str)}
 
 
 def search(scoring: str | None, sample: Callable[[], Sample]) -> Arrays:
     """Search a small grid by cross-validation."""
     grid = {"k": [1, 2], "learning_rate": [0.005, 0.02], "discount": [0.7, 1.0]}
-    made = sample()
-    found = FleetSearchCV(dsm(n_members=1), grid, cv=2, scoring=scoring).fit(made.X, made.y)
-    best = found.best_estimator_
-    scores = {name: found.cv_results_[name] for name in ("mean_test_score", "rank_test_score")}
+    rows = sample()
+    fitted_search = FleetSearchCV(dsm(n_members=1), grid, cv=2, scoring=scoring).fit(rows.X, rows.y)
+    best = fitted_search.best_estimator_
+    scores = {
+        name: fitted_search.cv_results_[name] for name in ("mean_test_score", "rank_test_score")
+    }
     return (
         scores
-        | predictions(best, made.X[:N_PREDICTED])
-        | {"best": np.array(str(found.best_params_))}
+        | predictions(best, rows.X[:N_PREDICTED])
+        | {"best": np.array(str(fitted_search.best_params_))}
     )
 
 
@@ -371,8 +373,8 @@ BASELINES: dict[str, tuple[Callable[[], Any], Callable[[], Sample]]] = {
 
 def baseline(model: Callable[[], Any], sample: Callable[[], Sample]) -> Arrays:
     """Fit one of the baselines; ``score`` needs rows without late entry."""
-    made = sample()
-    return fitted(model(), made, score="entry" not in made.y.dtype.names)
+    rows = sample()
+    return fitted(model(), rows, score="entry" not in rows.y.dtype.names)
 
 
 CASES: dict[str, Callable[[], Arrays]] = {
@@ -382,7 +384,7 @@ CASES: dict[str, Callable[[], Arrays]] = {
         for kind in SAMPLES
     },
     **{f"option: {name}": partial(with_settings, *option) for name, option in OPTIONS.items()},
-    "option: encoder of the user": own_encoder,
+    "option: encoder of the user": user_encoder,
     "option: paper": partial(named_settings, DeepSurvivalMachines.paper(max_epochs=2), data.plain),
     "option: tuned": partial(
         named_settings, DeepSurvivalMachines.tuned(max_epochs=2, n_members=2), data.plain

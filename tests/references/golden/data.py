@@ -130,8 +130,8 @@ def histories() -> Histories:
 def landmark_rows() -> Sample:
     """Return a table beside the visits until two landmarks per subject."""
     time, event = outcomes(1)
-    known, y, rows = histories().landmarks(make_target(time, event), n_per_subject=2)
-    return Sample({"clinic": table().iloc[rows], "visits": known}, y)
+    cut_visits, y, rows = histories().landmarks(make_target(time, event), n_per_subject=2)
+    return Sample({"clinic": table().iloc[rows], "visits": cut_visits}, y)
 
 
 SAMPLES = {

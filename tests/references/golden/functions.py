@@ -24,21 +24,23 @@ from .data import TIMES
 __all__ = ["CASES", "METRICS"]
 
 HORIZONS = np.array([0.4, 0.8, 1.6])
+RESAMPLING: dict[str, int] = {"n_resamples": 40, "random_state": 1}
+SETTINGS: dict[str, Any] = {
+    "k": 2,
+    "hidden": (6,),
+    "n_members": 1,
+    "dropout": 0.0,
+    "batch_size": 64,
+    "learning_rate": 0.01,
+    "max_epochs": 3,
+}
 
 
 @cache
 def small_model(n_events: int = 1) -> DeepSurvivalMachines:
     """Return a fitted model; do not change it."""
     sample = data.plain() if n_events == 1 else data.competing()
-    settings = {
-        "k": 2,
-        "hidden": (6,),
-        "n_members": 1,
-        "dropout": 0.0,
-        "batch_size": 64,
-        "learning_rate": 0.01,
-    }
-    return DeepSurvivalMachines(max_epochs=3, **settings).fit(sample.X[:120], sample.y[:120])
+    return DeepSurvivalMachines(**SETTINGS).fit(sample.X[:120], sample.y[:120])
 
 
 @cache
@@ -61,19 +63,8 @@ class Scored:
         self.pair = (self.train, self.test)
 
 
-def _bootstrap(scored: Scored, event: int) -> Any:
-    def metric(y: Any, risk: Any) -> float:
-        return metrics.concordance(y, risk, event)
-
-    return metrics.bootstrap(metric, scored.test, scored.risk[:, 1], n_resamples=40, random_state=1)
-
-
-def _bootstrap_difference(scored: Scored, event: int) -> Any:
-    def metric(y: Any, risk: Any) -> float:
-        return metrics.concordance(y, risk, event)
-
-    arguments = (metric, scored.test, scored.risk[:, 1], scored.other_risk[:, 1])
-    return metrics.bootstrap_difference(*arguments, n_resamples=40, random_state=1)
+def _concordance(event: int) -> Callable[[Any, Any], float]:
+    return lambda y, risk: metrics.concordance(y, risk, event)
 
 
 def _landmark_table(scored: Scored, event: int) -> Any:
@@ -143,8 +134,12 @@ METRICS: dict[str, Callable[[Scored, int], Any]] = {
     "kaplan_meier": lambda s, event: metrics.kaplan_meier(s.test, event),
     "nelson_aalen": lambda s, event: metrics.nelson_aalen(s.test, event),
     "aalen_johansen": lambda s, event: metrics.aalen_johansen(s.test, event),
-    "bootstrap": _bootstrap,
-    "bootstrap_difference": _bootstrap_difference,
+    "bootstrap": lambda s, event: metrics.bootstrap(
+        _concordance(event), s.test, s.risk[:, 1], **RESAMPLING
+    ),
+    "bootstrap_difference": lambda s, event: metrics.bootstrap_difference(
+        _concordance(event), s.test, s.risk[:, 1], s.other_risk[:, 1], **RESAMPLING
+    ),
     "evaluate": lambda s, event: metrics.evaluate(
         small_model(s.n_events), s.train, s.X, s.test, HORIZONS, n_bootstrap=10, random_state=1
     ),
@@ -220,8 +215,8 @@ def history_arrays() -> Arrays:
     arrays = as_arrays(histories.until(0.5).to_long(), "until") | as_arrays(
         histories.last(), "last"
     )
-    known, y, rows = histories.landmarks(data.plain().y, times=[0.2, 0.6])
-    arrays |= as_arrays(known.to_long(), "landmarks") | as_arrays(y, "landmark target")
+    visits, y, rows = histories.landmarks(data.plain().y, times=[0.2, 0.6])
+    arrays |= as_arrays(visits.to_long(), "landmarks") | as_arrays(y, "landmark target")
     return arrays | {
         "landmark rows": rows,
         "visits": histories.n_visits,
@@ -257,21 +252,13 @@ def table_source(suffix: str) -> Arrays:
         time=sample.y["time"], event=sample.y["event"], smoker=sample.X["smoker"].astype(int)
     )
     with tempfile.TemporaryDirectory() as folder:
-        path, written = Path(folder) / f"rows{suffix}", Path(folder) / "predictions.parquet"
+        path, predictions = Path(folder) / f"rows{suffix}", Path(folder) / "predictions.parquet"
         table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
         source = TableSource(path, time="time", event="event")
-        settings = {
-            "k": 2,
-            "hidden": (6,),
-            "dropout": 0.0,
-            "batch_size": 64,
-            "learning_rate": 0.01,
-            "patience": 10,
-        }
-        model = DeepSurvivalMachines(n_members=1, max_epochs=3, **settings).fit(source)
+        model = DeepSurvivalMachines(patience=10, **SETTINGS).fit(source)
         arrays = as_arrays(evaluate(model, source, horizons=HORIZONS), "evaluate")
-        write_predictions(model, source, written, times=TIMES[1:], quantiles=[0.25])
-        arrays |= as_arrays(pd.read_parquet(written), "written")
+        write_predictions(model, source, predictions, times=TIMES[1:], quantiles=[0.25])
+        arrays |= as_arrays(pd.read_parquet(predictions), "written")
     X = table[list(sample.X)]
     arrays |= as_arrays(model.preprocess(X[:6]), "matrix")
     arrays["history"] = np.array(

@@ -102,7 +102,8 @@ def _signature(value: Any) -> str:
     except (TypeError, ValueError):
         return "(...)"
     parameters = [
-        each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
     ]
     plain = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
     return ADDRESS.sub("", str(plain))

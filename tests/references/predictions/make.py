@@ -1,7 +1,7 @@
 """Fits with every setting written out and what they predict: predictions.json.
 
-Run with the code whose predictions are to be kept, in this folder: ``PYTHONPATH=CHECKOUT/src python make.py``. The file
-was made by the code of version 0.1.0. At most five epochs, since the rounding of another processor grows with them.
+Run in this folder with the code to store: ``PYTHONPATH=CHECKOUT/src python make.py``. Made by version 0.1.0.
+At most five epochs, because the differences in rounding between processors grow with them.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def predictions(name: str) -> dict[str, Any]:
     some = X[:SHOWN]
     times = np.quantile(y["time"], [0.0, 0.25, 0.5, 0.75, 1.0]) + 0.5
     events = range(1, model.n_events_ + 1)
-    found = {
+    arrays = {
         "times": times,
         "survival": model.predict_survival_function(some, times),
         "incidences": np.array(
@@ -162,7 +162,7 @@ def predictions(name: str) -> dict[str, Any]:
         "train_loss": [record["train_loss"] for record in model.history_],
         "best_epoch": model.best_epoch_,
     }
-    return {name: np.asarray(values).tolist() for name, values in found.items()}
+    return {name: np.asarray(values).tolist() for name, values in arrays.items()}
 
 
 def rounded(values: Any) -> Any:
@@ -175,11 +175,11 @@ def rounded(values: Any) -> Any:
 def main() -> None:
     """Write the file."""
     torch.set_num_threads(1)
-    kept = {
-        name: {part: rounded(values) for part, values in predictions(name).items()}
+    cases = {
+        name: {array: rounded(values) for array, values in predictions(name).items()}
         for name in CASES
     }
-    content = json.dumps({"version": lifemix.__version__, "cases": kept}, separators=(",", ":"))
+    content = json.dumps({"version": lifemix.__version__, "cases": cases}, separators=(",", ":"))
     (HERE / "predictions.json").write_text(content + "\n")
 
 
