@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from helpers.custom_primitives import members
-from lifemix.incidence import cumulative_incidences, log_incidence_between, means
+from lifemix.incidence import (
+    cumulative_incidences,
+    log_incidence_between,
+    means,
+    restricted_means,
+)
 from lifemix.primitives import PRIMITIVES, LogNormal, Mixture, Weibull
 from lifemix.primitives.cure import Never
 from lifemix.primitives.mixture import mixed
@@ -285,3 +290,24 @@ def test_incidences_of_extreme_shapes(shapes):
     np.testing.assert_allclose(
         cumulative_incidences(mixtures, TIMES.expand(1, -1))[0], expected, atol=missed
     )
+
+
+@pytest.mark.parametrize("log_precision", [-3.0, 0.0, 6.0])
+@pytest.mark.parametrize("location", [-900.0, -600.0, -5.0, 2.0, 600.0])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_times_before_and_after_all_panels_have_incidences_too(family, location, log_precision):
+    mixture = mixtures(family, location, log_precision, torch.float64)
+    times = torch.tensor([[1e-9, 0.5, 2.0, 8.0, 1e9]], dtype=torch.float64)
+    incidences = cumulative_incidences(mixture, times)
+    survival = (
+        mixture.map(lambda values: values[:, :, None]).log_survival(times[:, None]).sum(1).exp()
+    )
+    torch.testing.assert_close(
+        incidences.sum(1) + survival, torch.ones_like(times), rtol=0, atol=1e-12
+    )
+
+
+def test_the_mean_of_events_before_all_panels_is_no_later_than_the_events():
+    mixture = mixtures("weibull", -900.0, 6.0, torch.float64)
+    horizon = torch.tensor([[8.0]], dtype=torch.float64)
+    assert float(restricted_means(mixture, horizon)) < 1e-12

@@ -171,6 +171,7 @@ def cumulative_incidences(
 def _incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) -> Tensor:
     log_elapsed = _log_elapsed(times, survived_to)
     ends = _panel_ends(mixtures, survived_to, log_elapsed)
+    ends = pad(ends, (1, 0), value=_FIRST)  # a time before all panels has an incidence, too
     survival, density = _curves(mixtures, _RULE.points(ends), survived_to)  # [rows, events, points]
     joint = survival.prod(1, keepdim=True)
     rate = density.mul_(joint).div_(survival.clamp_(min=_TINY))
@@ -206,9 +207,10 @@ def _restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | No
     points = _MEAN_RULE.points(ends)
     survival, _ = _curves(mixtures, points, survived_to)  # [rows, events, points]
     joint = survival.prod(1, keepdim=True)
+    before = torch.exp(ends[:, 0]) * joint[:, 0, 0]  # S hardly changes up to the first panel
     integrand = joint.mul_(torch.exp(points)[:, None])
     areas = _MEAN_RULE.integrate(integrand, ends)
-    areas[:, 0, 0] += torch.exp(ends[:, 0])  # S is 1 up to there
+    areas[:, 0, 0] += before
     return _up_to(log_elapsed, ends, areas)[:, 0]
 
 
