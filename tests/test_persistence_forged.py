@@ -114,6 +114,8 @@ COUNTS = "training_summary_.times.counts"
 FORGED_ARRAYS = [
     (NETWORK, "network_.parameters", (0, 3), np.nan, "finite parameters"),
     ("CoxPH", "coef_", 0, np.inf, "coef_ must hold finite numbers"),
+    ("CoxPH", "center_", 0, np.inf, "center_ must hold finite numbers"),
+    ("FineGray", "center_", 0, np.inf, "center_ must hold finite numbers"),
     ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "hazard_ must ascend"),
     ("CoxPH", COUNTS, 0, 2**40, "numbers of rows"),
     ("CoxPH", COUNTS, (slice(None), 1), 0, "every event type 1..M must occur"),

@@ -202,6 +202,7 @@ class CoxPH(ProportionalHazardsModel):
     def _validate(self) -> None:
         super()._validate()
         check_finite("coef_", self.coef_, (self._n_inputs,))
+        check_finite("center_", self.center_, (self._n_inputs,))
         check_finite("_estimates", np.nan_to_num(self._estimates), (self._n_inputs, 2))
         check_curves(self, self._n_inputs)
 

@@ -161,6 +161,7 @@ class FineGray(Baseline):
 
     def _validate(self) -> None:
         super()._validate()
+        check_finite("center_", self.center_, (self._n_inputs,))
         for rows in self._estimates.values():
             check_finite("_estimates", np.nan_to_num(rows), (self._n_inputs, 2))
         for times, hazard in self.baseline_.values():
