@@ -33,3 +33,12 @@ def test_an_event_in_every_interval_of_every_subject_is_certain():
     model = GradientBoosting(n_intervals=1, max_iter=10).fit(x, y)
     survival = model.predict_survival_function(x, [1.0, 2.0])
     np.testing.assert_array_equal(survival, np.tile([0.5, 0.0], (60, 1)))
+
+
+def test_stops_after_patience_and_fits_the_best_number_of_rounds():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 3)), make_target(rng.exponential(size=200), np.ones(200, int))
+    model = GradientBoosting(n_intervals=3, max_iter=300, patience=20, learning_rate=0.3).fit(x, y)
+    best = int(np.argmin(model.history_))
+    assert model.n_iter_ == 10 * (best + 1)
+    assert len(model.history_) == best + 1 + 2
