@@ -352,7 +352,7 @@ def test_the_seed_decides_everything_and_global_randomness_nothing(quick, single
 
 
 @pytest.mark.parametrize(
-    "random_state", [None, np.random.RandomState(0), np.random.default_rng(0)], ids=repr
+    "random_state", [None, np.random.RandomState(0), np.random.default_rng(0)], ids=type
 )
 def test_without_a_fixed_seed_every_fit_differs(quick, single, random_state):
     model = quick(random_state=random_state)
