@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ._types import FloatArray
 from .primitives import Mixture, Primitive
 from .primitives.numeric import cumulative_hazard, limit_gradient, log1mexp
 
@@ -38,7 +38,6 @@ _LATE_WIDTH = 4.0  # of panels behind the last late quantile
 _FIRST, _LAST = -700.0, 700.0  # log times whose exponentials are numbers
 _BEYOND = 300.0  # the cumulative hazard beyond which nothing adds to a mean
 _TINY = 1e-300
-_ORIGIN = -1e5  # stands for the logarithm of 0
 _LEAST = -1e36  # a log rate that is no probability, with a gradient
 _BLOCK = 1 << 19  # numbers in the largest temporary array
 
@@ -57,10 +56,9 @@ class _GaussLobatto:
     def points(self, ends: Tensor) -> Tensor:
         """Return the nodes of all panels, ascending, ``[rows, points]``."""
         nodes = self.nodes[:-1].to(ends.device)
-        width = ends.diff(dim=1)[..., None]
-        inner = (ends[:, :-1, None] + width * nodes).flatten(1)
-        last = ends[:, -1:]
-        return torch.cat([inner, last], dim=1)
+        width = ends.diff(dim=1)
+        inner = ends[:, :-1, None] + width[..., None] * nodes
+        return torch.cat([inner.flatten(1), ends[:, -1:]], dim=1)
 
     def by_panel(self, values: Tensor) -> Tensor:
         """Return values at the points by panel, ``[..., panels, nodes]``."""
@@ -97,14 +95,13 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     mixtures = mixtures.map(lambda values: limit_gradient(values).double())
     lower, upper = lower.double(), upper.double()
     with torch.no_grad():
-        log_elapsed = torch.log(upper - lower)[:, None]
-        ends = _panel_ends(mixtures, lower, log_elapsed)
+        ends = _panel_ends(mixtures, lower, torch.log(upper - lower)[:, None])
         points = _RULE.points(ends)
         log_width = torch.log(ends.diff(dim=1)).clamp(min=_LEAST)
         log_nodes = torch.log(_RULE.weights.to(ends.device))
     t = lower[:, None] + torch.exp(points)
     t = t[:, None].expand(-1, n_events, -1)  # [rows, events, points]
-    columns = mixtures.map(lambda values: values[:, :, None])  # [rows, events, 1, components]
+    columns = _columns(mixtures)
     log_survival = columns.log_survival(t)
     log_joint = log_survival.sum(1, keepdim=True)
     log_rate = columns.log_pdf(t) - log_survival + log_joint + points[:, None]
@@ -122,39 +119,32 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     return torch.logsumexp(log_share - log_total + log_mass, dim=-1).to(dtype)
 
 
-@torch.no_grad()
-def joint_survival(mixtures: Mixture, times: FloatArray) -> Tensor:
-    """Return the probability of no event by each time, the mean over members, ``[rows, times]``.
+def _in_blocks(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Apply a function to blocks of rows, so that its temporary arrays fit into the cache.
 
-    Parameters
-    ----------
-    mixtures : Mixture
-        In float64, ``[members, rows, events, components]``.
-    times : array of shape (n_times,)
-        Times, at least 0.
+    Rows of similar steepness share a block, because they need about as many panels.
     """
-    n_members, n_rows, n_events, n_components = mixtures.log_weights.shape
-    n_times = len(times)
-    log_times = torch.log(torch.as_tensor(times)).clamp(min=_ORIGIN)
-    survival = torch.empty(n_rows, n_times, dtype=torch.float64)
-    size = max(1, _BLOCK // (n_members * n_events * n_components * n_times))
-    for begin in range(0, n_rows, size):
-        rows = slice(begin, begin + size)
-        flat = mixtures.map(lambda values: values[:, rows].flatten(0, 2)[..., None])  # noqa: B023
-        curves = flat.components.survival_curve(log_times)  # [curves, components, times]
-        weights = flat.log_weights.exp().mT
-        net = torch.bmm(weights, curves)
-        net = net.view(n_members, -1, n_events, n_times)
-        survival[rows] = net.prod(2).mean(0)
-    survival[:, torch.as_tensor(times == 0)] = 1.0
-    return survival.clamp_(max=1.0)
+
+    @wraps(function)
+    @torch.no_grad()
+    def by_block(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> Tensor:
+        n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes  # about as many
+        n_components = mixtures.log_weights.shape[1:].numel()
+        size = max(1, _BLOCK // (n_points * n_components))
+        steepness = mixtures.components.steepness().flatten(1).amax(1)
+        order = torch.argsort(steepness)
+        values = []
+        for rows in order.split(size):
+            block = mixtures.map(lambda values: values[rows])  # noqa: B023
+            values.append(function(block, times[rows], survived_to[rows]))
+        return torch.cat(values)[torch.argsort(order)]
+
+    return by_block
 
 
 @torch.no_grad()
-def cumulative_incidences(
-    mixtures: Mixture, times: Tensor, survived_to: Tensor | None = None
-) -> Tensor:
-    """Return the probability that each event comes first and by each time, ``[rows, events, times]``.
+def joint_survival(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> Tensor:
+    """Return the probability of no event by each time, given survival, ``[rows, times]``.
 
     Parameters
     ----------
@@ -162,123 +152,118 @@ def cumulative_incidences(
         In float64, ``[rows, events, components]``.
     times : Tensor
         Times, at least 0, ``[rows, times]``.
-    survived_to : Tensor, optional
+    survived_to : Tensor
         The probabilities are those given survival to these times, ``[rows]``.
     """
-    return _in_blocks(_incidences, mixtures, times, survived_to)
+    log_elapsed = _log_elapsed(times, survived_to)
+    survival = _survival(mixtures, log_elapsed, survived_to).prod(1)
+    return torch.where(times > survived_to[:, None], survival, 1.0)
 
 
-def _incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) -> Tensor:
+@_in_blocks
+def cumulative_incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> Tensor:
+    """Return the probability that each event comes first and by each time, ``[rows, events, times]``.
+
+    Parameters are those of ``joint_survival``.
+    """
     log_elapsed = _log_elapsed(times, survived_to)
     ends = _panel_ends(mixtures, survived_to, log_elapsed)
     ends = pad(ends, (1, 0), value=_FIRST)  # a time before all panels has an incidence, too
-    survival, density = _curves(mixtures, _RULE.points(ends), survived_to)  # [rows, events, points]
+    points = _RULE.points(ends)
+    survival, density = _survival_and_density(mixtures, points, survived_to)
     joint = survival.prod(1, keepdim=True)
-    rate = density.mul_(joint).div_(survival.clamp_(min=_TINY))
+    rate = density.mul_(joint).div_(survival.clamp_(min=_TINY))  # [rows, events, points]
     share = _RULE.integrate(rate, ends)
     at_ends = _RULE.at_ends(joint).clone()
     at_ends[..., 0] = 1.0  # the first panel begins at the origin
     mass = -at_ends.diff(dim=-1).clamp(max=0.0)
     total = share.sum(1, keepdim=True)
-    n_events = share.shape[1]
-    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / n_events)
+    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / share.shape[1])
     return _up_to(log_elapsed, ends, share * mass)
 
 
-@torch.no_grad()
-def restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | None = None) -> Tensor:
+@_in_blocks
+def restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> Tensor:
     """Return ``E min(T, t) - s``, T being the first event, given survival to s, ``[rows, times]``.
 
-    Parameters
-    ----------
-    mixtures : Mixture
-        In float64, ``[rows, events, components]``.
-    times : Tensor
-        Times, at least 0, ``[rows, times]``.
-    survived_to : Tensor, optional
-        The times s, ``[rows]``; None for 0.
+    Parameters are those of ``joint_survival``.
     """
-    return _in_blocks(_restricted_means, mixtures, times, survived_to)
-
-
-def _restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) -> Tensor:
     log_elapsed = _log_elapsed(times, survived_to)
     ends = _panel_ends(mixtures, survived_to, log_elapsed)
     points = _MEAN_RULE.points(ends)
-    survival, _ = _curves(mixtures, points, survived_to)  # [rows, events, points]
-    joint = survival.prod(1, keepdim=True)
+    joint = _survival(mixtures, points, survived_to).prod(1, keepdim=True)
     before = torch.exp(ends[:, 0]) * joint[:, 0, 0]  # S hardly changes up to the first panel
-    integrand = joint.mul_(torch.exp(points)[:, None])
+    integrand = joint * torch.exp(points)[:, None]
     areas = _MEAN_RULE.integrate(integrand, ends)
     areas[:, 0, 0] += before
     return _up_to(log_elapsed, ends, areas)[:, 0]
 
 
 @torch.no_grad()
-def means(mixtures: Mixture, survived_to: Tensor | None = None) -> Tensor:
-    """Return ``E T - s``, T being the first event, given survival to s, ``[rows]``; parameters as above."""
-    components = mixtures.components
-    tail_index = components.tail_index().amin(2).sum(1)  # S falls as that power of time
-    start = torch.zeros_like(tail_index) if survived_to is None else survived_to
-    log_s = components.log_survival(start[:, None, None]) - _BEYOND
-    last = components.inverse_log_survival(log_s).flatten(1)
-    last = torch.where(torch.isfinite(last), last, 0.0).amax(1)
-    last = torch.maximum(last, start)
-    last = torch.where(torch.isfinite(tail_index), math.exp(_LAST), last)
-    inside = restricted_means(mixtures, last[:, None], survived_to)[:, 0]
-    log_elapsed = torch.log(last - start)[:, None]
-    survival, _ = _curves(mixtures, log_elapsed, survived_to)
-    beyond = last * survival.prod(1)[:, 0] / (tail_index - 1)
-    return torch.where(tail_index > 1, inside + beyond, torch.inf)
+def means(mixtures: Mixture, survived_to: Tensor) -> Tensor:
+    """Return ``E T - s``, T being the first event, given survival to s, ``[rows, 1]``.
 
-
-def _in_blocks(
-    function: Callable[[Mixture, Tensor, Tensor | None], Tensor],
-    mixtures: Mixture,
-    times: Tensor,
-    survived_to: Tensor | None,
-) -> Tensor:
-    """Apply a function to blocks of rows, so that its temporary arrays fit into the cache.
-
-    Rows of similar steepness share a block, because they need about as many panels.
+    Parameters are those of ``joint_survival``.
     """
-    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes  # about as many
-    n_components = mixtures.log_weights.shape[1:].numel()
-    size = max(1, _BLOCK // (n_points * n_components))
-    steepness = mixtures.components.steepness().flatten(1).amax(1)
-    order = torch.argsort(steepness)
-    values = []
-    for rows in order.split(size):
-        block = mixtures.map(lambda values: values[rows])  # noqa: B023
-        start = None if survived_to is None else survived_to[rows]
-        values.append(function(block, times[rows], start))
-    return torch.cat(values)[torch.argsort(order)]
+    components = mixtures.components
+    tail_index = components.tail_index().amin(2)
+    power = tail_index.sum(1, keepdim=True)  # of time, with which S falls in the end
+    start = survived_to[:, None]
+    log_s = components.log_survival(start[..., None]) - _BEYOND
+    last = components.inverse_log_survival(log_s).flatten(1)
+    last = torch.where(torch.isfinite(last), last, 0.0).amax(1, keepdim=True)
+    last = torch.maximum(last, start)
+    last = torch.where(torch.isfinite(power), math.exp(_LAST), last)
+    inside = restricted_means(mixtures, last, survived_to)
+    beyond = last * joint_survival(mixtures, last, survived_to) / (power - 1)
+    return torch.where(power > 1, inside + beyond, torch.inf)
 
 
-def _curves(
-    mixtures: Mixture, log_elapsed: Tensor, survived_to: Tensor | None
+# The curves of each event given survival, ``[rows, events, points]``.
+
+
+def _survival(mixtures: Mixture, log_elapsed: Tensor, survived_to: Tensor) -> Tensor:
+    if survived_to.any():
+        return _survival_and_density(mixtures, log_elapsed, survived_to)[0]
+    components = mixtures.components.map(lambda values: values[..., None])
+    survival = components.survival_curve(log_elapsed[:, None, None])
+    return _mean_curve(mixtures, survival).clamp_(max=1.0)
+
+
+def _survival_and_density(
+    mixtures: Mixture, log_elapsed: Tensor, survived_to: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the survival of each event and the density of its ``log(t - survived_to)``, given survival."""
-    if survived_to is None:
+    """Return the survival, and the density of ``log(t - survived_to)``."""
+    if not survived_to.any():
         components = mixtures.components.map(lambda values: values[..., None])
         curves = components.survival_and_density_curve(log_elapsed[:, None, None])
-        weights = mixtures.log_weights.exp()[:, :, None]  # [rows, events, 1, components]
-        survival, density = (torch.matmul(weights, curve)[:, :, 0] for curve in curves)
+        survival, density = (_mean_curve(mixtures, curve) for curve in curves)
         return survival.clamp_(max=1.0), density
-    columns = mixtures.map(lambda values: values[:, :, None])
-    start = survived_to[:, None, None].expand(-1, mixtures.log_weights.shape[1], 1)
-    t = start + torch.exp(log_elapsed)[:, None]
+    columns, start = _columns(mixtures), survived_to[:, None]
+    n_events = mixtures.log_weights.shape[1]
+    t = start + torch.exp(log_elapsed)
+    t, start = (times[:, None].expand(-1, n_events, -1) for times in (t, start))
     log_at_start = columns.log_survival(start)
     survival = torch.exp(columns.log_survival(t) - log_at_start)
     log_density = columns.log_pdf(t) - log_at_start + log_elapsed[:, None]
     return survival.clamp_(max=1.0), torch.exp(log_density)
 
 
+def _columns(mixtures: Mixture) -> Mixture:
+    return mixtures.map(lambda values: values[:, :, None])  # [rows, events, 1, components]
+
+
+def _mean_curve(mixtures: Mixture, curves: Tensor) -> Tensor:
+    """Return the weighted mean of the curves of components, ``[rows, events, components, points]``."""
+    weights = mixtures.log_weights.exp()[:, :, None]
+    return torch.matmul(weights, curves)[:, :, 0]
+
+
 # Panels on the axis of log(t - survived_to).
 
 
-def _log_elapsed(times: Tensor, survived_to: Tensor | None) -> Tensor:
-    elapsed = times if survived_to is None else times - survived_to[:, None]
+def _log_elapsed(times: Tensor, survived_to: Tensor) -> Tensor:
+    elapsed = times - survived_to[:, None]
     return torch.log(elapsed.clamp(min=0.0)).clamp(_FIRST, _LAST)
 
 
@@ -291,14 +276,14 @@ def _up_to(log_elapsed: Tensor, ends: Tensor, values: Tensor) -> Tensor:
     return torch.where(is_positive, sums, 0.0)
 
 
-def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_elapsed: Tensor) -> Tensor:
+def _panel_ends(mixtures: Mixture, survived_to: Tensor, log_elapsed: Tensor) -> Tensor:
     """Return the ends of the panels, ascending, the asked times among them, ``[rows, ends]``.
 
     The panels of a row depend on that row alone: those that only other rows need have no width.
     """
     components = mixtures.components.map(lambda values: values.flatten(1))
+    start = survived_to[:, None]
     log_last = log_elapsed.amax(1, keepdim=True)
-    start = torch.zeros_like(log_last) if survived_to is None else survived_to[:, None]
     early, late = _structure(components, start, log_last)
     first, last = early.amin(1, keepdim=True), late.amax(1, keepdim=True)
     width = _WIDTH / components.steepness().clamp(min=1.0)

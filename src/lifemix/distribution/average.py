@@ -27,7 +27,7 @@ class AverageDistribution(SurvivalDistribution):
     weights : sequence of float, or Tensor
         One per distribution, not negative, normalised to sum 1; or logarithms ``[rows, distributions]``.
     survived_to : Tensor, optional
-        The times to which the rows survived, ``[rows]``; None if nothing is known.
+        The times to which the rows survived, ``[rows]``; None for 0.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class AverageDistribution(SurvivalDistribution):
         weights: Sequence[float] | Tensor,
         survived_to: Tensor | None = None,
     ) -> None:
-        super().__init__(survived_to)
+        super().__init__(len(distributions[0]), survived_to)
         self._distributions = list(distributions)
         if isinstance(weights, Tensor):
             self._log_weights = weights  # [rows, distributions]
@@ -56,9 +56,6 @@ class AverageDistribution(SurvivalDistribution):
             shares = torch.as_tensor(np.asarray(weights, dtype=np.float64) / total)
             self._log_weights = torch.log(shares).expand(len(self), -1)
 
-    def __len__(self) -> int:
-        return len(self._distributions[0])
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
@@ -66,12 +63,9 @@ class AverageDistribution(SurvivalDistribution):
 
     def _net(self, event: int) -> Self:
         nets = [distribution.net(event) for distribution in self._conditional()]
-        log_weights = self._log_weights
-        if self._survived_to is not None:
-            # so that the weights given net survival are those given joint survival
-            log_survival = [net._log_survival(self._start()) for net in nets]
-            log_weights = torch.log(self._weights()) - torch.cat(log_survival, dim=1)
-        log_weights = torch.log_softmax(log_weights, dim=1)
+        # so that the weights given net survival are those given joint survival
+        log_survival = torch.cat([net._log_survival(self._start) for net in nets], dim=1)
+        log_weights = torch.log_softmax(self._log_given_weights() - log_survival, dim=1)
         return type(self)(nets, log_weights, self._survived_to)
 
     def _incidences(self, times: Tensor) -> Tensor:
@@ -79,7 +73,7 @@ class AverageDistribution(SurvivalDistribution):
         return self._mean_of(incidences)
 
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
-        index = choose(self._weights(), n, rng).numpy()
+        index = choose(torch.exp(self._log_given_weights()), n, rng).numpy()
         draws = []
         for distribution in self._conditional():
             member_rng = np.random.default_rng(rng.integers(2**63))
@@ -93,24 +87,18 @@ class AverageDistribution(SurvivalDistribution):
 
     def _conditional(self) -> list[SurvivalDistribution]:
         """Return the distributions given survival to ``survived_to``."""
-        all_rows = slice(None)
-        return [
-            distribution._select(all_rows, self._survived_to)
-            for distribution in self._distributions
-        ]
+        return [distribution._given(self._survived_to) for distribution in self._distributions]
 
-    def _weights(self) -> Tensor:
-        """Return the weights given survival to ``survived_to``, ``[rows, distributions]``."""
-        if self._survived_to is None:
-            return torch.exp(self._log_weights)
-        start = self._start()
-        log_survival = [distribution._log_survival(start) for distribution in self._distributions]
-        return torch.softmax(self._log_weights + torch.cat(log_survival, dim=1), dim=1)
+    def _log_given_weights(self) -> Tensor:
+        """Return the log weights given survival to ``survived_to``, ``[rows, distributions]``."""
+        log_survival = [member._log_survival(self._start) for member in self._distributions]
+        return torch.log_softmax(self._log_weights + torch.cat(log_survival, dim=1), dim=1)
 
     def _mean_of(self, values: list[Tensor]) -> Tensor:
         """Return the mean of conditional values ``[rows, ...]`` of each distribution."""
         mean = torch.zeros_like(values[0])
-        for weight, value in zip(self._weights().unbind(1), values, strict=True):
+        weights = torch.exp(self._log_given_weights())
+        for weight, value in zip(weights.unbind(1), values, strict=True):
             weight = weight.view(-1, *[1] * (value.dim() - 1))
             mean += torch.where(weight > 0, weight * value, 0.0)  # the value may be infinite
         return mean

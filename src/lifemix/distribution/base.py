@@ -41,8 +41,10 @@ class SurvivalDistribution(ABC):
 
     Parameters
     ----------
-    survived_to : Tensor or None
-        The times to which the rows survived, ``[rows]``; None if nothing is known.
+    n_rows : int
+        The number of rows.
+    survived_to : Tensor, optional
+        The times to which the rows survived, ``[rows]``; None for 0.
 
     Examples
     --------
@@ -57,12 +59,14 @@ class SurvivalDistribution(ABC):
     (5,)
     """
 
-    def __init__(self, survived_to: Tensor | None) -> None:
+    def __init__(self, n_rows: int, survived_to: Tensor | None = None) -> None:
+        if survived_to is None:
+            survived_to = torch.zeros(n_rows, dtype=torch.float64)
         self._survived_to = survived_to
+        self._start = survived_to[:, None]  # [rows, 1]
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Return the number of rows."""
+        return len(self._survived_to)
 
     @property
     @abstractmethod
@@ -110,8 +114,7 @@ class SurvivalDistribution(ABC):
         """Return the distributions of some rows (an index, a slice, a mask)."""
         row_index = np.atleast_1d(np.arange(len(self))[rows])
         index = torch.as_tensor(row_index.copy())  # a view may be reversed
-        survived_to = None if self._survived_to is None else self._survived_to[index]
-        return self._select(index, survived_to)
+        return self._select(index, self._survived_to[index])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self)} rows and {self.n_events} event types>"
@@ -129,11 +132,7 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-
-        def survival(block: Self, times: Tensor) -> Tensor:
-            return torch.exp(block._log_conditional_survival(times))
-
-        return self._by_time(t, survival)
+        return self._by_time(t, lambda block, times: block._survival(times))
 
     def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
@@ -164,13 +163,10 @@ class SurvivalDistribution(ABC):
             Densities.
         """
 
-        def density(block: Self, times: Tensor) -> Tensor:
-            start = block._start()
-            log_pdf = block._log_pdf(torch.maximum(times, start))
-            log_conditional = log_pdf - block._log_survival_at_start()
-            return torch.where(times < start, 0.0, torch.exp(log_conditional))
+        def pdf(block: Self, times: Tensor) -> Tensor:
+            return block._density(times, given=block._start)
 
-        return self._by_time(t, density)
+        return self._by_time(t, pdf)
 
     def hazard(self, t: ArrayLike) -> FloatArray:
         """Return the hazard ``h(t) = f(t) / S(t)``, per unit of time.
@@ -187,10 +183,7 @@ class SurvivalDistribution(ABC):
         """
 
         def hazard(block: Self, times: Tensor) -> Tensor:
-            start = block._start()
-            t = torch.maximum(times, start)
-            log_hazard = block._log_pdf(t) - block._log_survival(t)
-            return torch.where(times < start, 0.0, torch.exp(log_hazard))
+            return block._density(times, given=times)
 
         return self._by_time(t, hazard)
 
@@ -212,8 +205,9 @@ class SurvivalDistribution(ABC):
         log_s = torch.log1p(-torch.as_tensor(levels[order]))
 
         def solve(block: Self) -> Tensor:
-            times = block._invert(log_s + block._log_survival_at_start())
-            return torch.maximum(times, block._start()).cummax(1).values  # S may be flat
+            log_survival = log_s + block._log_survival(block._start)
+            times = block._invert(log_survival.clamp(max=0.0))
+            return torch.maximum(times, block._start).cummax(1).values  # S may be flat
 
         quantiles = np.empty((len(self), len(levels)))
         quantiles[:, order] = self._by_block(solve, len(levels))
@@ -231,12 +225,7 @@ class SurvivalDistribution(ABC):
             Probabilities; after ``given(s)``, among those who survived to s. With competing risks, that none of the
             events happens; ``net(event)`` has that of one.
         """
-
-        def fraction(block: Self) -> Tensor:
-            last = torch.full((len(block), 1), _LAST_TIME, dtype=torch.float64)
-            return torch.exp(block._log_conditional_survival(last))
-
-        return self._by_block(fraction, 1)[:, 0]
+        return self.survival(_LAST_TIME)[:, 0]
 
     def median(self) -> FloatArray:
         """Return the median of each row.
@@ -369,29 +358,25 @@ class SurvivalDistribution(ABC):
             raise InputError(
                 f"s must be a number or one per row ({len(self)}); got shape {starts.shape}."
             )
-        survived_to = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
-        if self._survived_to is not None:
-            survived_to = torch.maximum(survived_to, self._survived_to)
+        return self._given(torch.maximum(torch.as_tensor(starts), self._survived_to))
+
+    def _given(self, survived_to: Tensor | None) -> Self:
+        """Return all rows, given survival to other times ``[rows]``."""
         return self._select(slice(None), survived_to)
-
-    def _start(self) -> Tensor:
-        """Return the times to which the rows survived, ``[rows, 1]``."""
-        if self._survived_to is None:
-            return torch.zeros(len(self), 1, dtype=torch.float64)
-        return self._survived_to[:, None]
-
-    def _log_survival_at_start(self) -> Tensor:
-        """Return ``log S(survived_to)``, ``[rows, 1]``."""
-        if self._survived_to is None:
-            return torch.zeros(len(self), 1, dtype=torch.float64)
-        return self._log_survival(self._start())
 
     def _log_conditional_survival(self, t: Tensor) -> Tensor:
         """Return ``log S(t)`` given survival to ``survived_to``, ``[rows, times]``."""
-        start = self._start()
-        log_survival = self._log_survival(torch.maximum(t, start))
-        log_ratio = log_survival - self._log_survival_at_start()
-        return torch.where(t <= start, 0.0, log_ratio.clamp(max=0.0))
+        log_ratio = self._log_survival(t) - self._log_survival(self._start)
+        return torch.where(t <= self._start, 0.0, log_ratio.clamp(max=0.0))
+
+    def _survival(self, t: Tensor) -> Tensor:
+        """Return ``S(t)`` given survival to ``survived_to``, ``[rows, times]``."""
+        return torch.exp(self._log_conditional_survival(t))
+
+    def _density(self, t: Tensor, given: Tensor) -> Tensor:
+        """Return ``f(t) / S(given)``, and 0 before ``survived_to``, ``[rows, times]``."""
+        log_ratio = self._log_pdf(t) - self._log_survival(given)
+        return torch.where(t < self._start, 0.0, torch.exp(log_ratio))
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
@@ -419,8 +404,5 @@ class SurvivalDistribution(ABC):
         size = max(1, _BLOCK // n_values)
         if len(self) <= size:
             return function(self).numpy()
-        values = np.empty((len(self), n_values))
-        for begin in range(0, len(self), size):
-            rows = slice(begin, begin + size)
-            values[rows] = function(self[rows]).numpy()
-        return values
+        begins = range(0, len(self), size)
+        return np.concatenate([function(self[begin : begin + size]) for begin in begins])

@@ -12,11 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .._types import FloatArray, IntArray
-from ..checks import check_times
 from ..incidence import (
     cumulative_incidences,
     joint_survival,
@@ -39,7 +37,7 @@ class CompetingDistribution(SurvivalDistribution):
     mixtures : Mixture
         Weights and components of every member and event type, ``[members, rows, events, k]``, in double precision.
     survived_to : Tensor, optional
-        The times to which the rows survived, ``[rows]``; None if nothing is known.
+        The times to which the rows survived, ``[rows]``; None for 0.
 
     Examples
     --------
@@ -55,11 +53,8 @@ class CompetingDistribution(SurvivalDistribution):
     """
 
     def __init__(self, mixtures: Mixture, survived_to: Tensor | None = None) -> None:
-        super().__init__(survived_to)
+        super().__init__(mixtures.log_weights.shape[1], survived_to)
         self._mixtures = mixtures  # [members, rows, events, k]
-
-    def __len__(self) -> int:
-        return self._mixtures.log_weights.shape[1]
 
     @property
     def n_events(self) -> int:
@@ -67,35 +62,28 @@ class CompetingDistribution(SurvivalDistribution):
         return self._mixtures.log_weights.shape[2]
 
     def _net(self, event: int) -> MixtureDistribution:
+        log_survival = self._by_event("log_survival", self._start)[..., 0]
+        log_share = log_survival.sum(-1)  # of a member, given joint survival
+        # Net survival multiplies the share by the survival of this event, once more.
+        log_ratio = log_share - log_survival[..., event - 1]
         mixture = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
-        log_weights = mixture.log_weights
-        if self._survived_to is not None:
-            log_survival = self._by_event("log_survival", self._start())[..., 0]
-            log_share = torch.log_softmax(log_survival.sum(-1), dim=0)  # [members, rows]
-            # so that the shares given net survival are those given joint survival
-            log_ratio = log_share - log_survival[..., event - 1]
-            log_weights = log_weights + log_ratio[..., None]
-        joined = Mixture(log_weights, mixture.components)
-        joined = joined.map(lambda values: values.transpose(0, 1).flatten(1))  # [rows, members x k]
+        mixture = Mixture(mixture.log_weights + log_ratio[..., None], mixture.components)
+        # [rows, members x k]
+        joined = mixture.map(lambda values: values.transpose(0, 1).flatten(1))
         log_weights = torch.log_softmax(joined.log_weights, dim=-1)
         return MixtureDistribution(Mixture(log_weights, joined.components), self._survived_to)
 
     def _incidences(self, times: Tensor) -> Tensor:
-        times = times.expand(len(self), -1)
-        return self._average(
-            lambda mixtures: cumulative_incidences(mixtures, times, self._survived_to)
-        )
+        return self._average(cumulative_incidences, times.expand(len(self), -1))
 
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         member = choose(self._member_shares().T, n, rng)  # [rows, n]
         rows = torch.arange(len(self))[:, None]
-        mixtures = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
-        survived_to = self._survived_to
-        if survived_to is not None:
-            survived_to = survived_to.repeat_interleave(n)
+        drawn = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
+        survived_to = self._survived_to.repeat_interleave(n)
         latent_times = []
         for event in range(self.n_events):
-            mixture = mixtures.map(lambda values, event=event: values[:, event])
+            mixture = drawn.map(lambda values, event=event: values[:, event])
             event_rng = np.random.default_rng(rng.integers(2**63))
             distribution = MixtureDistribution(mixture, survived_to)
             times, _ = distribution._sample(1, event_rng)
@@ -103,10 +91,8 @@ class CompetingDistribution(SurvivalDistribution):
         latent = np.stack(latent_times, axis=-1)
         return latent.min(-1), latent.argmin(-1) + 1
 
-    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
-        if self._survived_to is not None:
-            return super().survival(t)
-        return joint_survival(self._mixtures, check_times(t, "t")).numpy()
+    def _survival(self, t: Tensor) -> Tensor:
+        return self._average(joint_survival, t)
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
         return type(self)(self._mixtures.map(lambda values: values[:, rows]), survived_to)
@@ -119,18 +105,19 @@ class CompetingDistribution(SurvivalDistribution):
 
     def _member_shares(self) -> Tensor:
         """Return the weights of the members given survival to ``survived_to``, ``[members, rows]``."""
-        log_survival = self._by_event("log_survival", self._start())
+        log_survival = self._by_event("log_survival", self._start)
         return torch.softmax(log_survival.sum(2)[..., 0], dim=0)
 
-    def _average(self, function: Callable[[Mixture], Tensor]) -> Tensor:
-        """Return the mean over members of a function of their mixtures ``[rows, events, k]``."""
-        average = torch.zeros((), dtype=torch.float64)
-        for member, share in enumerate(self._member_shares()):
-            mixtures = self._mixtures.map(lambda values, member=member: values[member])
-            values = function(mixtures)
-            share = share.view(-1, *[1] * (values.dim() - 1))
-            average = average + torch.where(share > 0, share * values, 0.0)
-        return average
+    def _average(self, function: Callable[..., Tensor], *times: Tensor) -> Tensor:
+        """Return the mean over members of ``function(mixtures, *times, survived_to)``, ``[rows, ...]``."""
+        shares = self._member_shares()
+        n_members = len(shares)
+        mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))
+        repeated = [t.repeat(n_members, 1) for t in times]
+        values = function(mixtures, *repeated, self._survived_to.repeat(n_members))
+        shares = shares.view(-1, *[1] * (values.dim() - 1))
+        weighted = torch.where(shares > 0, shares * values, 0.0)
+        return weighted.view(n_members, len(self), *values.shape[1:]).sum(0)
 
     def _log_survival(self, t: Tensor) -> Tensor:
         log_survival = self._by_event("log_survival", t).sum(2)
@@ -149,9 +136,7 @@ class CompetingDistribution(SurvivalDistribution):
         return torch.logsumexp(log_pdf, dim=0) - math.log(len(log_pdf))
 
     def _rmst(self, t: Tensor) -> Tensor:
-        beyond = self._average(lambda mixtures: restricted_means(mixtures, t, self._survived_to))
-        return torch.minimum(t, self._start()) + beyond
+        return torch.minimum(t, self._start) + self._average(restricted_means, t)
 
     def _mean(self) -> Tensor:
-        beyond = self._average(lambda mixtures: means(mixtures, self._survived_to))
-        return self._start() + beyond[:, None]
+        return self._start + self._average(means)

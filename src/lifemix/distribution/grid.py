@@ -11,10 +11,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .._types import FloatArray, IntArray
-from ..primitives import Mixture, Weibull
-from .base import SurvivalDistribution
+from ..primitives import Exponential, Mixture
+from .base import SurvivalDistribution, choose
 from .competing import CompetingDistribution
-from .single import MixtureDistribution
 
 __all__ = ["GridDistribution"]
 
@@ -36,7 +35,7 @@ class GridDistribution(SurvivalDistribution):
     tail : SurvivalDistribution
         Of the same rows and event types.
     survived_to : Tensor, optional
-        The times to which the rows survived, ``[rows]``; None if nothing is known.
+        The times to which the rows survived, ``[rows]``; None for 0.
 
     Examples
     --------
@@ -57,17 +56,17 @@ class GridDistribution(SurvivalDistribution):
         tail: SurvivalDistribution,
         survived_to: Tensor | None = None,
     ) -> None:
-        super().__init__(survived_to)
+        super().__init__(len(incidences), survived_to)
         self._times = times
         self._last = times[-1]
         self._incidence_curves = incidences
         self._nets = nets
-        self._tail = tail
-        self._survival = (1.0 - incidences.sum(1)).clamp(min=0.0)  # [rows, times]
-        self._survival_to_last = self._survival[:, -1:]
-        heights = (self._survival[:, 1:] + self._survival[:, :-1]) / 2
-        areas = heights * torch.diff(times)
-        self._areas = pad(areas.cumsum(1), (1, 0))  # [rows, times]
+        # The tail counts from the last time, or from ``survived_to`` if that is later.
+        self._late_start = self._start.clamp(min=self._last)
+        self._tail = tail._given(self._late_start[:, 0])
+        survival = self._grid_survival(times.expand(len(self), -1))
+        areas = torch.cumulative_trapezoid(survival, times)
+        self._areas = pad(areas, (1, 0))  # [rows, times]
 
     @classmethod
     def of(
@@ -115,9 +114,6 @@ class GridDistribution(SurvivalDistribution):
             tail = _constant_hazards(grid[-1], net[..., -1])
         return cls(grid, rising, net, tail)
 
-    def __len__(self) -> int:
-        return self._incidence_curves.shape[0]
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
@@ -125,147 +121,118 @@ class GridDistribution(SurvivalDistribution):
 
     def _net(self, event: int) -> GridDistribution:
         net = self._nets[:, event - 1 : event]
-        tail = self._tail.net(event)
+        tail = self._tail._given(None).net(event)
         return GridDistribution(self._times, 1.0 - net, net, tail, self._survived_to)
 
     def _incidences(self, times: Tensor) -> Tensor:
-        start = self._start()
-        inside = torch.maximum(times, start).clamp(max=self._last)
-        at_inside = self._interpolate(self._incidence_curves, inside)
-        at_start = self._interpolate(self._incidence_curves, start.clamp(max=self._last))
-        incidences = at_inside - at_start  # [rows, events, times]
+        start = self._start
+        t = torch.maximum(times, start)
+        incidences = self._grid_incidences(t) - self._grid_incidences(start)
         is_late = times > self._last
-        if is_late.any():
-            begin = start.clamp(min=self._last)
-            tail = self._tail_given(begin)._incidences(times[is_late])
-            survival = torch.exp(self._log_survival(begin))  # [rows, 1]
+        if is_late.any():  # the tail may be expensive
+            tail = self._tail._incidences(times[is_late])
+            survival = torch.exp(self._log_survival(self._late_start))
             incidences[..., is_late] += survival[..., None] * tail
-        survival_to_start = torch.exp(self._log_survival_at_start())
+        survival_to_start = torch.exp(self._log_survival(start))
         return incidences / survival_to_start[..., None]
 
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
-        log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
-        times = self._invert(log_s + self._log_survival_at_start())
-        times = torch.maximum(times, self._start())
-        if self.n_events == 1:
-            return times.numpy(), np.ones(times.shape, dtype=np.int64)
-        panel = self._panel(times, side="left")[:, None]
-        panel = panel.expand(-1, self.n_events, -1)
-        mass = torch.diff(self._incidence_curves).gather(2, panel)  # [rows, events, n]
-        upper_ends = mass.cumsum(1)
-        uniform = torch.as_tensor(rng.random((len(self), 1, n)))
-        is_later = uniform * upper_ends[:, -1:] > upper_ends
-        events = is_later.sum(1).clamp(max=self.n_events - 1).numpy() + 1
-        is_late = times > self._last
-        if is_late.any():
-            tail = self._tail_given(self._start().clamp(min=self._last))
-            tail_rng = np.random.default_rng(rng.integers(2**63))
-            late_times, late_events = tail._sample(n, tail_rng)
-            times = torch.where(is_late, torch.as_tensor(late_times), times)
-            events = np.where(is_late, late_events, events)
-        return times.numpy(), events
+        start = self._start
+        times = torch.maximum(self._times, start)  # [rows, times]
+        n_panels = times.shape[1] - 1
+        survival_to_start = torch.exp(self._log_survival(start))
+        mass = torch.diff(self._grid_incidences(times)) / survival_to_start[..., None]
+        weights = pad(mass.flatten(1), (0, 1))  # what is missing to 1 falls into the tail
+        index = choose(weights, n, rng)
+        event, panel = index // n_panels, index % n_panels
+        uniform = torch.as_tensor(rng.random((len(self), n)))
+        begin, end = times.gather(1, panel), times.gather(1, panel + 1)
+        early_times = torch.lerp(begin, end, uniform)
+        late_times, late_events = self._tail._sample(n, rng)
+        is_late = event == self.n_events
+        sampled_times = np.where(is_late, late_times, early_times)
+        return sampled_times, np.where(is_late, late_events, event + 1)
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
         curves, nets = self._incidence_curves[rows], self._nets[rows]
         tail = self._tail._select(rows, None)
         return type(self)(self._times, curves, nets, tail, survived_to)
 
-    def _tail_given(self, begin: Tensor) -> SurvivalDistribution:
-        """Return the tail given survival to ``begin``, ``[rows, 1]``."""
-        return self._tail._select(slice(None), begin[:, 0])
+    # The curves up to the last time, and constant behind it.
 
-    def _panel(self, t: Tensor, side: str = "right") -> Tensor:
+    def _panel(self, t: Tensor) -> Tensor:
         """Return the index of the grid time at which each time's panel begins."""
-        index = torch.searchsorted(self._times, t.contiguous(), side=side) - 1
+        index = torch.searchsorted(self._times, t.contiguous(), side="right") - 1
         return index.clamp(0, len(self._times) - 2)
 
-    def _interpolate(self, curves: Tensor, t: Tensor) -> Tensor:
-        """Return curves ``[rows, ..., grid]`` at times ``[rows, times]`` up to the last one."""
+    def _grid_incidences(self, t: Tensor) -> Tensor:
+        """Return the incidences at times ``[rows, times]``, ``[rows, events, times]``."""
         panel = self._panel(t)
         begin, end = self._times[panel], self._times[panel + 1]
         share = ((t - begin) / (end - begin)).clamp(0.0, 1.0)
-        if curves.dim() == 3:
-            panel = panel[:, None].expand(-1, curves.shape[1], -1)
-            share = share[:, None]
-        at_begin = curves.gather(-1, panel)
-        at_end = curves.gather(-1, panel + 1)
-        return torch.lerp(at_begin, at_end, share)
+        index = panel[:, None].expand(-1, self.n_events, -1)
+        at_begin = self._incidence_curves.gather(2, index)
+        at_end = self._incidence_curves.gather(2, index + 1)
+        return torch.lerp(at_begin, at_end, share[:, None])
 
-    def _beyond(self, log_tail: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
-        """Return a log function of the tail behind the last time, among all from the origin on."""
+    def _grid_survival(self, t: Tensor) -> Tensor:
+        return (1.0 - self._grid_incidences(t).sum(1)).clamp(min=0.0)
+
+    def _grid_area(self, t: Tensor) -> Tensor:
+        """Return the integral of S from 0 to t, at most to the last time, ``[rows, times]``."""
+        t = t.clamp(max=self._last)
+        panel = self._panel(t)
+        begin = self._times[panel]
+        height = (self._grid_survival(begin) + self._grid_survival(t)) / 2
+        return self._areas.gather(1, panel) + (t - begin) * height
+
+    # Functions of times that count from the origin. Behind the last time S is that of the tail, scaled.
+
+    def _log_tail_ratio(self, log_function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
+        """Return a log function of the tail, given survival to the last time."""
         at_last = self._tail._log_survival(self._last.expand(len(self), 1))
-        log_beyond = log_tail(t.clamp(min=self._last)) - at_last
-        return torch.log(self._survival_to_last) + log_beyond
+        return log_function(t.clamp(min=self._last)) - at_last
 
     def _log_survival(self, t: Tensor) -> Tensor:
-        inside = torch.log(self._interpolate(self._survival, t))
-        beyond = self._beyond(self._tail._log_survival, t)
-        return torch.where(t > self._last, beyond, inside)
+        beyond = self._log_tail_ratio(self._tail._log_survival, t)
+        beyond = torch.where(t > self._last, beyond, 0.0)
+        return torch.log(self._grid_survival(t)) + beyond
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        inside = torch.log(self._interpolate(1.0 - self._survival, t))
-        log_survival = self._beyond(self._tail._log_survival, t)
-        beyond = torch.log(-torch.expm1(log_survival))
-        return torch.where(t > self._last, beyond, inside)
+        beyond = self._log_tail_ratio(self._tail._log_survival, t)
+        beyond = torch.where(t > self._last, beyond, 0.0)
+        incidence = self._grid_incidences(t).sum(1)
+        return torch.log(incidence - self._grid_survival(t) * torch.expm1(beyond))
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        density = -torch.diff(self._survival) / torch.diff(self._times)  # [rows, panels]
+        incidence = self._incidence_curves.sum(1)
+        density = torch.diff(incidence) / torch.diff(self._times)  # [rows, panels]
         inside = torch.log(density.gather(1, self._panel(t)))
-        beyond = self._beyond(self._tail._log_pdf, t)
+        log_tail = self._log_tail_ratio(self._tail._log_pdf, t)
+        beyond = torch.log(self._grid_survival(t)) + log_tail
         return torch.where(t > self._last, beyond, inside)
 
-    def _invert(self, log_s: Tensor) -> Tensor:
-        level = torch.exp(log_s)
-        ascending = self._survival.flip(1).contiguous()
-        n_above = torch.searchsorted(ascending, level.contiguous(), side="right")
-        n_panels = len(self._times) - 1
-        panel = (n_panels - n_above).clamp(0, n_panels - 1)
-        begin = self._survival.gather(1, panel)
-        end = self._survival.gather(1, panel + 1)
-        share = (begin - level) / (begin - end)
-        share = share.nan_to_num(1.0).clamp(0.0, 1.0)
-        inside = torch.lerp(self._times[panel], self._times[panel + 1], share)
-        is_late = level < self._survival_to_last
-        if not is_late.any():
-            return inside
-        at_last = self._tail._log_survival(self._last.expand(len(self), 1))
-        log_tail = log_s - torch.log(self._survival_to_last) + at_last
-        log_tail = torch.where(is_late, log_tail, -1.0)
-        beyond = self._tail._invert(log_tail).clamp(min=self._last)
-        return torch.where(is_late, beyond, inside)
-
-    def _area(self, t: Tensor) -> Tensor:
-        """Return the integral of S from 0 to t, ``[rows, times]``."""
-        inside = t.clamp(max=self._last)
-        panel = self._panel(inside)
-        width = inside - self._times[panel]
-        at_end = self._interpolate(self._survival, inside)
-        height = (self._survival.gather(1, panel) + at_end) / 2
-        area = self._areas.gather(1, panel) + width * height
-        if not (t > self._last).any():
-            return area
-        tail = self._tail_given(self._last.expand(len(self), 1))
-        beyond = tail._rmst(t.clamp(min=self._last)) - self._last
-        return area + self._survival_to_last * beyond
+    # Means given survival to ``survived_to``.
 
     def _rmst(self, t: Tensor) -> Tensor:
-        start = self._start()
-        area = self._area(torch.maximum(t, start)) - self._area(start)
-        return torch.minimum(t, start) + area / torch.exp(self._log_survival_at_start())
+        return self._limited_mean(t, self._tail._rmst(torch.maximum(t, self._late_start)))
 
     def _mean(self) -> Tensor:
-        begin = self._start().clamp(min=self._last)
-        beyond = self._tail_given(begin)._mean() - begin
-        survival = torch.exp(self._log_survival(begin) - self._log_survival_at_start())
-        return self._rmst(begin) + torch.where(survival > 0, survival * beyond, 0.0)
+        return self._limited_mean(torch.full_like(self._start, torch.inf), self._tail._mean())
+
+    def _limited_mean(self, t: Tensor, tail_mean: Tensor) -> Tensor:
+        """Return ``E min(T, t)``, where ``tail_mean`` is that of the tail."""
+        start, late_start = self._start, self._late_start
+        area = self._grid_area(torch.maximum(t, start)) - self._grid_area(start)
+        survival = torch.exp(self._log_survival(late_start))
+        late_area = torch.where(survival > 0, survival * (tail_mean - late_start), 0.0)
+        survival_to_start = torch.exp(self._log_survival(start))
+        return torch.minimum(t, start) + (area + late_area) / survival_to_start
 
 
 def _constant_hazards(last: Tensor, net: Tensor) -> SurvivalDistribution:
     """Return exponential distributions with the mean hazards up to the last time; net survival ``[rows, events]``."""
     cumulative_hazard = -torch.log(net.clamp(min=1e-12))
-    hazard = cumulative_hazard.clamp(min=1e-6) / last
-    zero, log_scale = torch.zeros_like(hazard), -torch.log(hazard)
-    mixture = Mixture(zero, Weibull(zero, log_scale))
-    if net.shape[1] == 1:
-        return MixtureDistribution(mixture)
+    log_scale = torch.log(last / cumulative_hazard.clamp(min=1e-6))
+    mixture = Mixture(torch.zeros_like(log_scale), Exponential(log_scale))
     return CompetingDistribution(mixture.map(lambda values: values[None, ..., None]))

@@ -6,11 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .._types import FloatArray, IntArray
-from ..checks import check_times
 from ..incidence import joint_survival, means, restricted_means
 from ..primitives import Mixture, Primitive
 from .base import SurvivalDistribution, choose
@@ -26,7 +24,7 @@ class MixtureDistribution(SurvivalDistribution):
     mixture : Mixture
         Weights and components, ``[rows, k]``, in double precision.
     survived_to : Tensor, optional
-        The times to which the rows survived, ``[rows]``; None if nothing is known.
+        The times to which the rows survived, ``[rows]``; None for 0.
 
     Examples
     --------
@@ -42,11 +40,8 @@ class MixtureDistribution(SurvivalDistribution):
     """
 
     def __init__(self, mixture: Mixture, survived_to: Tensor | None = None) -> None:
-        super().__init__(survived_to)
+        super().__init__(len(mixture.log_weights), survived_to)
         self._mixture = mixture  # [rows, k]
-
-    def __len__(self) -> int:
-        return self._mixture.log_weights.shape[0]
 
     @property
     def n_events(self) -> int:
@@ -56,9 +51,7 @@ class MixtureDistribution(SurvivalDistribution):
     @property
     def weights(self) -> FloatArray:
         """The weights of the components, ``(n_rows, k)``; after ``given(s)``, among those who survived to s."""
-        if self._survived_to is None:
-            return self._mixture.log_weights.exp().numpy()
-        log_survival = self._mixture.components.log_survival(self._start())
+        log_survival = self.components.log_survival(self._start)
         return self._mixture.given(log_survival).log_weights.exp().numpy()
 
     @property
@@ -79,21 +72,17 @@ class MixtureDistribution(SurvivalDistribution):
         weights = torch.as_tensor(self.weights)
         n_rows, n_components = weights.shape
         component = choose(weights, n, rng)
-        drawn = self._mixture.components.map(
+        drawn = self.components.map(
             lambda values: values.expand(n_rows, n_components).gather(1, component)
         )
-        log_s = -torch.as_tensor(rng.standard_exponential((n_rows, n)))
-        if self._survived_to is not None:
-            log_s = log_s + drawn.log_survival(self._start())
+        log_s = drawn.log_survival(self._start)
+        log_s = log_s - torch.as_tensor(rng.standard_exponential((n_rows, n)))
         times = drawn.inverse_log_survival(log_s)
-        times = torch.maximum(times, self._start())
+        times = torch.maximum(times, self._start)
         return times.numpy(), np.ones((n_rows, n), dtype=np.int64)
 
-    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
-        if self._survived_to is not None:
-            return super().survival(t)
-        joint = self._mixture.map(lambda values: values[None, :, None])  # [1, rows, 1, k]
-        return joint_survival(joint, check_times(t, "t")).numpy()
+    def _survival(self, t: Tensor) -> Tensor:
+        return joint_survival(self._columns(), t, self._survived_to)
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
         return type(self)(self._mixture.map(lambda values: values[rows]), survived_to)
@@ -112,8 +101,7 @@ class MixtureDistribution(SurvivalDistribution):
 
     def _rmst(self, t: Tensor) -> Tensor:
         beyond = restricted_means(self._columns(), t, self._survived_to)
-        return torch.minimum(t, self._start()) + beyond
+        return torch.minimum(t, self._start) + beyond
 
     def _mean(self) -> Tensor:
-        beyond = means(self._columns(), self._survived_to)
-        return self._start() + beyond[:, None]
+        return self._start + means(self._columns(), self._survived_to)
