@@ -156,8 +156,7 @@ def joint_survival(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> Ten
         The probabilities are those given survival to these times, ``[rows]``.
     """
     log_elapsed = _log_elapsed(times, survived_to)
-    survival = _survival(mixtures, log_elapsed, survived_to).prod(1)
-    return torch.where(times > survived_to[:, None], survival, 1.0)
+    return _survival(mixtures, log_elapsed, survived_to).prod(1)
 
 
 @_in_blocks

@@ -132,7 +132,12 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self._by_time(t, lambda block, times: block._survival(times))
+
+        def survival(block: Self, times: Tensor) -> Tensor:
+            survival = block._survival(times).clamp(max=1.0)
+            return torch.where(times > block._start, survival, 1.0)
+
+        return self._by_time(t, survival)
 
     def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
