@@ -30,10 +30,10 @@ __all__ = [
     "restricted_means",
 ]
 
-_WIDTH = 2.0  # of a panel, times the steepness of a component
+_WIDTH = 1.5  # of a panel, times the steepness of a component
 _MOST_PANELS = 32  # between the quantiles; components that need more have panels of their own
 _EARLY, _LATE = 0.05, 1 - 1e-8  # quantiles of components between which panels have equal widths
-_N_EARLY, _GROWTH = 5, 3.0  # panels before the early quantile, each wider than the next
+_N_EARLY, _GROWTH = 7, 2.2  # panels before the early quantile, each wider than the next
 _LATE_WIDTH = 4.0  # of panels behind the last late quantile
 _FIRST, _LAST = -700.0, 700.0  # log times whose exponentials are numbers
 _BEYOND = 300.0  # the cumulative hazard beyond which nothing adds to a mean
@@ -74,7 +74,7 @@ class _GaussLobatto:
         return means * ends.diff(dim=1)[:, None]
 
 
-_RULE, _MEAN_RULE = _GaussLobatto(7), _GaussLobatto(13)
+_RULE, _MEAN_RULE = _GaussLobatto(6), _GaussLobatto(13)
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:
