@@ -232,8 +232,8 @@ def _survival(mixtures: Mixture, log_elapsed: Tensor, survived_to: Tensor) -> Te
 def _survival_and_density(
     mixtures: Mixture, log_elapsed: Tensor, survived_to: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the survival, and the density of ``log(t - survived_to)``."""
-    if not survived_to.any():
+    """Return the survival, and the density of ``log(t - survived_to)``, given survival to then."""
+    if not survived_to.any():  # the usual case: no division, and one call for both curves
         components = mixtures.components.map(lambda values: values[..., None])
         curves = components.survival_and_density_curve(log_elapsed[:, None, None])
         survival, density = (_mean_curve(mixtures, curve) for curve in curves)

@@ -332,6 +332,7 @@ def _families(primitive: Any, k: int) -> list[type[Primitive]]:
 def _families_by_event(
     primitive: Any, k: int, n_events: int, cure: bool
 ) -> list[list[type[Primitive]]]:
+    """Return the family of every component of every event type, cure last."""
     if _is_by_event(primitive):
         codes = list(range(1, n_events + 1))
         if sorted(primitive) != codes:
