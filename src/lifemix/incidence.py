@@ -191,10 +191,10 @@ def restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor) -> T
     ends = _panel_ends(mixtures, survived_to, log_elapsed)
     points = _MEAN_RULE.points(ends)
     joint = _survival(mixtures, points, survived_to).prod(1, keepdim=True)
-    before = torch.exp(ends[:, 0]) * joint[:, 0, 0]  # S hardly changes up to the first panel
+    early_area = torch.exp(ends[:, 0]) * joint[:, 0, 0]  # S hardly changes up to the first panel
     integrand = joint * torch.exp(points)[:, None]
     areas = _MEAN_RULE.integrate(integrand, ends)
-    areas[:, 0, 0] += before
+    areas[:, 0, 0] += early_area
     return _up_to(log_elapsed, ends, areas)[:, 0]
 
 

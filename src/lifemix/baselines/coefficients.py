@@ -54,12 +54,13 @@ def estimates(preprocessor: Any, fit: LinearFit, influence: FloatArray | None = 
 
 def _independent(information: FloatArray, is_candidate: BoolArray) -> list[int]:
     """Return the candidates that are no linear combination of earlier ones, by elimination."""
-    rest, columns = information.copy(), []
+    conditional, columns = information.copy(), []  # given the columns so far
     least = _DEPENDENT * max(1.0, information.diagonal().max())  # 1: about one event
     for column in np.flatnonzero(is_candidate).tolist():
-        if rest[column, column] > least:
+        if conditional[column, column] > least:
             columns.append(column)
-            rest -= np.outer(rest[:, column], rest[column] / rest[column, column])
+            share = conditional[column] / conditional[column, column]
+            conditional -= np.outer(conditional[:, column], share)
     return columns
 
 

@@ -158,7 +158,7 @@ class GridDistribution(SurvivalDistribution):
         tail = self._tail._select(rows, None)
         return type(self)(self._times, curves, nets, tail, survived_to)
 
-    # The curves up to the last time, and constant behind it.
+    # The curves up to the last time, and constant after it.
 
     def _panel(self, t: Tensor) -> Tensor:
         """Return the index of the grid time at which each time's panel begins."""
@@ -186,7 +186,7 @@ class GridDistribution(SurvivalDistribution):
         height = (self._grid_survival(begin) + self._grid_survival(t)) / 2
         return self._areas.gather(1, panel) + (t - begin) * height
 
-    # Functions of times that count from the origin. Behind the last time S is that of the tail, scaled.
+    # Functions of times that count from the origin. After the last time S is that of the tail, scaled.
 
     def _log_tail_ratio(self, log_function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
         """Return a log function of the tail, given survival to the last time."""

@@ -326,7 +326,7 @@ class LifeMix(WrappingModel):
         times : array-like of shape (n_times,), optional
             None returns the curves as functions of time, one per row, as in scikit-survival.
         return_std : bool, default False
-            Not supported: parts of different kinds are no sample of one model.
+            Not supported: the parts are models of different kinds.
         return_array : bool, default False
             Whether to return an array at ``event_times_`` if ``times`` is None.
 
@@ -338,8 +338,8 @@ class LifeMix(WrappingModel):
         """
         if return_std:
             raise SettingError(
-                "LifeMix has no return_std, because parts of different kinds are no sample of one "
-                "model; got return_std=True. Use DeepSurvivalMachines."
+                "LifeMix does not support return_std, because its parts are models of different "
+                "kinds; got return_std=True. Use DeepSurvivalMachines."
             )
         return super().predict_survival_function(X, times, return_array=return_array)
 
