@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -41,26 +40,32 @@ class _LogGamma(Primitive):
         """Return w and q in double precision, bounded such that ``exp(q w)`` is a number."""
         location, log_precision, q = self._location_precision_q()
         w = standardise(log_t, location, log_precision)
-        w, q = limit_gradient(w).double(), limit_gradient(q).double()
-        w, q = torch.broadcast_tensors(w, q)
+        w, q = torch.broadcast_tensors(limit_gradient(w).double(), limit_gradient(q).double())
         w = w.clamp(-_LARGEST_W, _LARGEST_W)
         is_steep = w * q > _LARGEST_QW
         largest = _LARGEST_QW / torch.where(is_steep, q, 1.0)
         return torch.where(is_steep, largest, w), q
 
-    def log_survival(self, t: Tensor) -> Tensor:
+    def _tails(self, t: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ``log S`` and ``log F``; at time 0 what they are at 1."""
         log_t = torch.log(torch.where(t > 0, t, 1.0))
-        log_survival, _ = _log_tails(*self._standardised(log_t))
-        return torch.where(t > 0, log_survival.to(t), 0.0)
+        w, q = self._standardised(log_t)
+        is_upper = w >= 0
+        sign = torch.where(is_upper, 1.0, -1.0)
+        log_tail = _log_upper_tail(w * sign, q * sign)
+        log_other = log1mexp(-log_tail, torch.log(-log_tail))
+        log_survival = torch.where(is_upper, log_tail, log_other)
+        log_cdf = torch.where(is_upper, log_other, log_tail)
+        return log_survival, log_cdf
+
+    def log_survival(self, t: Tensor) -> Tensor:
+        return torch.where(t > 0, self._tails(t)[0].to(t), 0.0)
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        log_t = torch.log(torch.where(t > 0, t, 1.0))
-        _, log_cdf = _log_tails(*self._standardised(log_t))
-        return torch.where(t > 0, log_cdf.to(t), -torch.inf)
+        return torch.where(t > 0, self._tails(t)[1].to(t), -torch.inf)
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        smallest = torch.finfo(t.dtype).tiny
-        log_t = torch.log(torch.where(t > 0, t, smallest))
+        log_t = torch.log(torch.where(t > 0, t, torch.finfo(t.dtype).tiny))
         _, log_precision, _ = self._location_precision_q()
         w, q = self._standardised(log_t)
         return _log_density(w, q).to(t) + log_precision - log_t
@@ -68,17 +73,6 @@ class _LogGamma(Primitive):
     def steepness(self) -> Tensor:
         _, log_precision, q = self._location_precision_q()
         return torch.exp(log_precision) * q.abs().clamp(min=1.0)
-
-
-def _log_tails(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return ``log S`` and ``log F`` of a standardised log-gamma variate."""
-    is_upper = w >= 0
-    sign = torch.where(is_upper, 1.0, -1.0)
-    log_tail = _log_upper_tail(w * sign, q * sign)
-    log_other = log1mexp(-log_tail, torch.log(-log_tail))
-    log_survival = torch.where(is_upper, log_tail, log_other)
-    log_cdf = torch.where(is_upper, log_other, log_tail)
-    return log_survival, log_cdf
 
 
 def _log_upper_tail(w: Tensor, q: Tensor) -> Tensor:
@@ -91,23 +85,13 @@ def _log_upper_tail(w: Tensor, q: Tensor) -> Tensor:
     with torch.no_grad():
         b = slope - (-q).clamp(min=0) / 2
         root = torch.hypot(b, torch.full_like(b, math.sqrt(2)))
-        steep_scale = 2 / (b.clamp(min=0) + root)
-        scale = torch.where(b > 0, steep_scale, root - b)
-    is_rising = q > 0
-    rising = _log_integral(_rising_exponent, slope[is_rising], q[is_rising], scale[is_rising])
-    falling = _log_integral(_falling_exponent, slope[~is_rising], q[~is_rising], scale[~is_rising])
-    log_integral = torch.zeros_like(w).masked_scatter(is_rising, rising)
-    log_integral = log_integral.masked_scatter(~is_rising, falling)
+        scale = torch.where(b > 0, 2 / (b.clamp(min=0) + root), root - b)
+    v = scale[..., None] * _NODES.to(q.device)  # [..., nodes]
+    rising = _rising_exponent(v, slope[..., None], q[..., None].clamp(min=0))
+    falling = _falling_exponent(v, slope[..., None], q[..., None].clamp(max=0))
+    integrand = torch.exp(-torch.where(q[..., None] > 0, rising, falling))  # at most 1
+    log_integral = torch.log(integrand @ _WEIGHTS.to(q.device))
     return _log_density(w, q) + torch.log(scale) + log_integral
-
-
-def _log_integral(
-    exponent: Callable[[Tensor, Tensor, Tensor], Tensor], slope: Tensor, q: Tensor, scale: Tensor
-) -> Tensor:
-    """Return the log of the integral of ``exp(-exponent)`` over v, divided by the scale, ``[n]``."""
-    v = scale[:, None] * _NODES.to(q.device)  # [n, nodes]
-    integrand = torch.exp(-exponent(v, slope[:, None], q[:, None]))  # at most 1
-    return torch.log(integrand @ _WEIGHTS.to(q.device))
 
 
 def _rising_exponent(v: Tensor, slope: Tensor, q: Tensor) -> Tensor:
