@@ -132,6 +132,7 @@ def test_labels_of_events(labels, censored, types):
         (["alive", "censored", "dead"], None, "Name the value that means censored"),
         (["lost", "dead"], ["alive"], "but not 'alive'"),
         (list(range(30)), None, "Is --event the right column?"),
+        ([*range(30), "9" * 5000], None, "Is --event the right column?"),
     ],
 )
 def test_ambiguous_labels_are_refused(labels, censored, message):
@@ -193,6 +194,7 @@ def test_visits_become_intervals():
         ("--time days", "--time"),
         ("--time nothing --event died", "--time"),
         (f"{COLUMNS} --entry x", "It has: patient, age"),
+        (f"{COLUMNS} --entry ''", "It has: patient, age"),
     ],
 )
 def test_the_columns_of_the_outcome_must_be_named(options, message, refused):

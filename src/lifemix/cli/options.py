@@ -319,7 +319,11 @@ class TableOptions(OutcomeOptions):
         """The columns that are no covariates, by option."""
         names = ("time", "event", "entry", "upper", "visit", "id", "origin")
         columns = {f"--{name}": getattr(self, name) for name in names}
-        return {option: name for option, name in columns.items() if name and not is_date(name)}
+        return {
+            option: name
+            for option, name in columns.items()
+            if name is not None and not is_date(name)
+        }
 
     @property
     def start(self) -> str | None:

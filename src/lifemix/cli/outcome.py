@@ -46,7 +46,7 @@ class EventCodes:
         """Read the labels of a column; refuse to guess if they are ambiguous."""
         labels = sorted({_label(value) for value in values.dropna().unique()})
         if all(label.lstrip("-").isdecimal() for label in labels):
-            labels = sorted(labels, key=int)
+            labels = sorted(labels, key=float)
         received = f"the event column {column!r} has the values {_listed(labels)}"
         if len(labels) > _MAX_TYPES:
             raise TargetError(
